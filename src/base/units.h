@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * units.h - sizes, rates and durations as people write and read them.
+ *
+ * Sizes in bytes take K, M, G, T as powers of 1024 ("128K" = 131072). Rates in bits per second take k, K, M,
+ * G, T as powers of 1000 ("200M", "200mbit", "1.5G", "10gbit/s"), as iperf3 has it. Durations: "10" (seconds),
+ * "250ms", "10us", "2m", "1h", "0.5". Case does not matter. The parsers are pure and accept the whole string or
+ * nothing: -EINVAL for what is not a number, an unknown unit or trailing text, -ERANGE for overflow.
+ */
+#ifndef WP_BASE_UNITS_H
+#define WP_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+int wp_parse_u64(const char *s, uint64_t *ret) WP_MUST_USE;
+int wp_parse_i64(const char *s, int64_t *ret) WP_MUST_USE;
+int wp_parse_double(const char *s, double *ret) WP_MUST_USE; /* finite only; '.' whatever the locale */
+int wp_parse_size_bytes(const char *s, uint64_t *ret) WP_MUST_USE;
+int wp_parse_rate_bps(const char *s, uint64_t *ret) WP_MUST_USE;
+int wp_parse_duration_ns(const char *s, int64_t *ret) WP_MUST_USE;
+
+/* Three significant digits and a unit, as iperf3 prints: "13.7 GBytes" (1024), "11.8 Gbits/sec" (1000). */
+void wp_format_bytes(double bytes, char *out, size_t size);
+void wp_format_bps(double bits_per_second, char *out, size_t size);
+/* A fixed unit: `unit` is one of iperf3's -f letters: k m g t (bits/s, 1000) K M G T (bytes/s, 1024). */
+void wp_format_rate_as(double bits_per_second, char unit, char *out, size_t size);
+/* "48 us", "1.42 ms", "2.00 s": three significant digits. */
+void wp_format_ns(double ns, char *out, size_t size);
+/* 225110 -> "225,110". */
+void wp_format_count(uint64_t n, char *out, size_t size);
+
+#endif

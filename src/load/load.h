@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * load.h - runs an engine over a set of streams on pinned worker threads.
+ *
+ *	wp_load_new(&spec, &load, &err);     threads exist, are pinned and wait at the gate
+ *	wp_load_go(load, wp_now_ns());
+ *	... wp_load_count() at every interval ...
+ *	wp_load_stop(load);                  senders flush and half-close; receivers go on to end of
+ *stream wp_load_join(load, deadline_ns);     beyond the deadline sockets are shut down and threads
+ *leave wp_load_thread_use() ... wp_load_free(load);
+ *
+ * The fds stay the caller's and are closed by the caller after wp_load_free(). Threads:
+ *min(streams, CPUs), where CPUs is plan->cpus (the local list given in the spec) or, without one,
+ *the CPUs the process may use.
+ */
+#ifndef WP_LOAD_LOAD_H
+#define WP_LOAD_LOAD_H
+
+#include "load/engine.h"
+
+struct wp_load;
+
+struct wp_stream_spec {
+	int fd;
+	enum wp_stream_role role;
+	uint64_t limit_bytes;
+};
+
+struct wp_load_spec {
+	const struct wp_engine *engine;
+	const struct wp_plan *plan; /* borrowed for the life of the load */
+	const struct wp_cpulist
+		*cpus; /* of this end: plan->cpus or plan->peer_cpus; empty = not pinned */
+	const struct wp_stream_spec *streams;
+	size_t n_streams;
+};
+
+struct wp_stream_count {
+	uint64_t bytes, calls, zerocopy_sends, zerocopy_copied, corrupt_blocks;
+	int64_t first_ns, last_ns;
+	int error;
+	bool ended;
+	unsigned thread;
+};
+
+int wp_load_new(const struct wp_load_spec *spec, struct wp_load **ret,
+		struct wp_err *err) WP_MUST_USE;
+void wp_load_go(struct wp_load *load, int64_t start_ns);
+void wp_load_stop(struct wp_load *load);
+/* 0, or -ETIMEDOUT when streams had to be cut off at the deadline. */
+int wp_load_join(struct wp_load *load, int64_t deadline_ns);
+/* An eventfd that becomes readable when every stream has ended. Borrowed. */
+int wp_load_done_fd(const struct wp_load *load);
+/* ... when every sending stream has ended (limit reached), though receivers go on; true when there
+ * are none. */
+bool wp_load_senders_done(const struct wp_load *load);
+void wp_load_count(const struct wp_load *load, size_t stream, struct wp_stream_count *ret);
+size_t wp_load_threads(const struct wp_load *load);
+/* Figures of worker `i`, readable during the run and after join (own schedstat and rusage, last
+ * CPU). Strings are constants. */
+void wp_load_thread_use(const struct wp_load *load, size_t i, struct wp_thread_use *ret);
+/* CPU that worker `i` runs on now (or last ran on), -1 unknown. */
+int wp_load_thread_cpu(const struct wp_load *load, size_t i);
+/* The method that was really used: "write", "zerocopy"; "read", "discard (splice)", ... String
+ * constants. */
+const char *wp_load_method(const struct wp_load *load, enum wp_stream_role role);
+void wp_load_free(struct wp_load *load);
+
+#endif

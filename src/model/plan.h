@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plan.h - what one run is to do, as decided before it starts: the finished form of a command line,
+ * what a peer is asked for, and what the record's test{} is filled from. Plain data; strings are
+ * borrowed from the caller.
+ */
+#ifndef WP_MODEL_PLAN_H
+#define WP_MODEL_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpuset.h"
+#include "base/err.h"
+#include "model/record.h"
+
+#define WP_MAX_STREAMS 1000
+#define WP_MAX_LENGTH_BYTES \
+	(64u << 20) /* one write: far above what is fast, small enough for 1,000 streams */
+#define WP_DEFAULT_PORT 9497
+
+enum wp_direction {
+	WP_FORWARD, /* client sends */
+	WP_REVERSE, /* server sends */
+	WP_BOTH,    /* a connection for each direction and stream */
+};
+
+enum wp_fill {
+	WP_FILL_ZERO,
+	WP_FILL_RANDOM,
+	WP_FILL_PATTERN, /* 64-bit counter of the stream's byte offset / 8, little-endian: content
+			    can be checked */
+};
+
+/* How bytes are sent / received. AUTO picks what measures fastest on plain kernels: write and read.
+ */
+enum wp_send_method {
+	WP_SEND_AUTO,
+	WP_SEND_WRITE,
+	WP_SEND_ZEROCOPY, /* MSG_ZEROCOPY; says when the kernel copied after all */
+};
+
+enum wp_receive_method {
+	WP_RECEIVE_AUTO,
+	WP_RECEIVE_READ,
+	WP_RECEIVE_DISCARD, /* no copy to user space: splice to /dev/null, else MSG_TRUNC */
+};
+
+struct wp_plan {
+	const char *kind; /* "tcp" */
+	unsigned streams; /* in each direction; 1..WP_MAX_STREAMS */
+	enum wp_direction direction;
+	int64_t duration_ns;  /* measured window; 0 = none, limit_bytes ends the run */
+	int64_t omit_ns;      /* warm-up before the window */
+	int64_t interval_ns;  /* report rows; 0 = none but the whole */
+	int64_t sample_ns;    /* kernel counters; 0 = as interval_ns */
+	uint64_t limit_bytes; /* total over the streams of a direction; 0 = none */
+	uint64_t length_bytes;
+	uint64_t rate_bps;     /* of each stream; 0 = unlimited */
+	uint64_t window_bytes; /* SO_SNDBUF and SO_RCVBUF; 0 = autotuning */
+	uint32_t mss_bytes;    /* 0 = kernel's */
+	bool nodelay;
+	int dscp;               /* -1 = not set */
+	const char *congestion; /* NULL = kernel's default */
+	enum wp_fill fill;
+	bool check; /* compare received content with the pattern */
+	enum wp_send_method send_method;
+	enum wp_receive_method receive_method;
+	int family;                        /* AF_UNSPEC, AF_INET, AF_INET6 */
+	const char *bind_host;             /* local address, NULL = any */
+	struct wp_cpulist cpus, peer_cpus; /* one a thread; empty = not pinned */
+};
+
+/* Bounds and combinations; -EINVAL with a sentence. Used by the command line and by the server on
+ * what a client asks for. */
+int wp_plan_check(const struct wp_plan *plan, struct wp_err *err) WP_MUST_USE;
+/* Share of limit_bytes that stream `i` of plan->streams moves: exact, differs by at most one block.
+ */
+uint64_t wp_plan_stream_limit(const struct wp_plan *plan, unsigned i);
+/* Fills test{} of the record from the plan (strings to the pool). */
+void wp_plan_to_test(const struct wp_plan *plan, struct wp_run *run);
+
+const char *wp_direction_name(enum wp_direction d); /* forward | reverse | both */
+const char *wp_fill_name(enum wp_fill f);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/metric.h"
+
+#include <string.h>
+
+#include "model/record.h"
+
+/*
+ * One row a figure. `M` declares a number, `L` a text, `I` a list of integers; the struct of the
+ * scope is named once a section by the macro S.
+ */
+#define OFF(field) offsetof(struct S, field)
+#define M(key, field, unit, kind, better, source, help)                  \
+	{                                                                \
+		key, unit, kind, SCOPE, OFF(field), better, source, help \
+	}
+#define L(field, source, help)               M(#field, field, "", WP_LABEL, WP_NEITHER, source, help)
+#define G(field, unit, better, source, help) M(#field, field, unit, WP_GAUGE, better, source, help)
+#define C(field, unit, better, source, help) \
+	M(#field, field, unit, WP_COUNTER, better, source, help)
+#define I(key, field, source, help) M(key, field, "", WP_LIST, WP_NEITHER, source, help)
+
+#define TCP_INFO "TCP_INFO"
+#define STAT     "/proc/stat"
+#define SCHED    "/proc/PID/task/TID/schedstat"
+
+const struct wp_metric wp_metrics[] = {
+#define S     wp_test
+#define SCOPE WP_SCOPE_TEST
+	L(kind, "command line", "tcp, udp, rr, gen, sink or write"),
+	L(protocol, "command line", "TCP, UDP or -"),
+	L(peer, "command line", "what the other end is: whyperf, iperf3, iperf2, netperf, none"),
+	L(direction, "command line", "forward: the client sends; reverse: the server; both"),
+	L(target, "command line", "the HOST operand as given"),
+	L(congestion, "command line", "congestion control asked for; null = the kernel's default"),
+	L(fill, "command line", "content sent: zero, random or pattern"),
+	L(send_method, "observed", "system call that sent"),
+	L(receive_method, "observed", "system call that received"),
+	G(streams, "", WP_NEITHER, "command line", "connections in each direction"),
+	G(duration_s, "s", WP_NEITHER, "command line", "measured window; null = until limit_bytes"),
+	G(omit_s, "s", WP_NEITHER, "command line", "warm-up before the window"),
+	G(interval_s, "s", WP_NEITHER, "command line", "report interval asked for"),
+	G(length_bytes, "bytes", WP_NEITHER, "command line", "size of one write or datagram"),
+	G(target_bps, "bit/s", WP_NEITHER, "command line",
+	  "paced rate of a stream; null = unlimited"),
+	G(limit_bytes, "bytes", WP_NEITHER, "command line", "bytes to move in a direction"),
+	G(window_bytes, "bytes", WP_NEITHER, "command line",
+	  "socket buffer asked for; null = autotuning"),
+	G(mss_bytes, "bytes", WP_NEITHER, "command line", "maximum segment size asked for"),
+	G(dscp, "", WP_NEITHER, "command line", "differentiated services code point"),
+	G(nodelay, "", WP_NEITHER, "command line", "1 = TCP_NODELAY"),
+#undef S
+#undef SCOPE
+#define S     wp_inventory
+#define SCOPE WP_SCOPE_INVENTORY
+	L(hostname, "uname(2)", "name of the host"),
+	L(kernel, "uname(2)", "kernel release"),
+	L(arch, "uname(2)", "machine"),
+	L(os, "/etc/os-release", "distribution"),
+	L(cpu_model, "/proc/cpuinfo", "CPU model"),
+	L(clocksource, "/sys/devices/system/clocksource", "current clock source"),
+	L(governor, "/sys/devices/system/cpu/cpufreq", "frequency governor"),
+	L(virtualization, "cpuinfo flags, DMI, cgroup", "hypervisor or container; none"),
+	L(cpu_accounting, "see cpu_accounting_evidence",
+	  "how the kernel counts CPU time: ticks, irq_time, full"),
+	L(cpu_accounting_evidence, "", "what that was concluded from"),
+	L(congestion_default, "net.ipv4.tcp_congestion_control", "the kernel's default"),
+	L(qdisc_default, "net.core.default_qdisc", "default queueing discipline"),
+	L(mitigations, "/sys/devices/system/cpu/vulnerabilities",
+	  "those that make system calls slower"),
+	L(irqbalance, "/proc/*/comm", "running or not running"),
+	G(cpus_online, "", WP_NEITHER, "/sys/devices/system/cpu/online", "CPUs online"),
+	G(cpus_possible, "", WP_NEITHER, "/sys/devices/system/cpu/possible", "CPUs possible"),
+	G(sockets, "", WP_NEITHER, "hwloc", "CPU packages"),
+	G(cores, "", WP_NEITHER, "hwloc", "physical cores"),
+	G(threads_per_core, "", WP_NEITHER, "hwloc", "hardware threads a core"),
+	G(numa_nodes, "", WP_NEITHER, "hwloc", "NUMA nodes"),
+	G(llc_groups, "", WP_NEITHER, "hwloc", "last-level caches"),
+	G(memory_bytes, "bytes", WP_NEITHER, "/proc/meminfo", "memory"),
+	G(user_hz, "Hz", WP_NEITHER, "sysconf(_SC_CLK_TCK)", "unit of /proc/stat"),
+	G(clock_read_ns, "ns", WP_LOWER, "measured", "cost of reading the clock"),
+	G(rmem_max_bytes, "bytes", WP_NEITHER, "net.core.rmem_max", "limit of SO_RCVBUF"),
+	G(wmem_max_bytes, "bytes", WP_NEITHER, "net.core.wmem_max", "limit of SO_SNDBUF"),
+	G(netdev_max_backlog, "packets", WP_NEITHER, "net.core.netdev_max_backlog",
+	  "backlog of a CPU"),
+	G(tcp_rmem_max_bytes, "bytes", WP_NEITHER, "net.ipv4.tcp_rmem",
+	  "autotuning limit, receive"),
+	G(tcp_wmem_max_bytes, "bytes", WP_NEITHER, "net.ipv4.tcp_wmem", "autotuning limit, send"),
+	G(steal_since_boot_pct, "%", WP_LOWER, STAT, "time taken by the hypervisor since boot"),
+#undef S
+#undef SCOPE
+#define S     wp_host
+#define SCOPE WP_SCOPE_HOST
+	L(role, "", "client or server"),
+	L(name, "uname(2)", "host name"),
+	L(same_machine_as, "boot id", "role of the other end when both are on one machine"),
+	L(placement_note, "observed", "what was asked for and not honoured"),
+	L(app_to_rx, "hwloc, SO_INCOMING_CPU",
+	  "distance from the application's CPU to the CPU that served the flow"),
+	I("placement.asked.app_cpus", asked_app_cpus, "command line",
+	  "CPUs asked for, one a thread"),
+	I("placement.observed.app_cpus", observed_app_cpus, "sched_getcpu(3)",
+	  "CPUs that the threads ran on"),
+	I("placement.observed.rx_cpus", observed_rx_cpus, "SO_INCOMING_CPU",
+	  "CPUs that processed received packets"),
+	G(wall_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "window that cpus[] covers"),
+	G(app_cpu_s, "s", WP_LOWER, SCHED, "CPU time of the threads that moved data"),
+	G(cost_us_per_kb, "us/KB", WP_LOWER, SCHED, "application threads' CPU time per 1024 bytes"),
+	G(machine_cost_us_per_kb, "us/KB", WP_LOWER, STAT,
+	  "busy time of the machine's CPUs per 1024 bytes; both ends when they share it"),
+	G(cost_us_per_transaction, "us", WP_LOWER, SCHED,
+	  "application threads' CPU time per transaction"),
+	G(self_cpu_pct, "%", WP_LOWER, "CLOCK_THREAD_CPUTIME_ID",
+	  "whyperf's own sampling, of one CPU"),
+	G(sample_interval_s, "s", WP_NEITHER, "observed", "distance of the kernel counter samples"),
+	G(samples_folded, "", WP_NEITHER, "observed",
+	  "how often neighbouring samples were joined to bound memory"),
+#undef S
+#undef SCOPE
+#define S     wp_cpu_use
+#define SCOPE WP_SCOPE_CPU
+	G(cpu, "", WP_NEITHER, STAT, "CPU number"),
+	G(busy_pct, "%", WP_NEITHER, STAT,
+	  "wall - idle - iowait: right even where ticks miss interrupts"),
+	G(user_pct, "%", WP_NEITHER, STAT, "user and nice, of wall time"),
+	G(system_pct, "%", WP_NEITHER, STAT, "system, of wall time"),
+	G(irq_pct, "%", WP_NEITHER, STAT, "hard interrupts, of wall time"),
+	G(softirq_pct, "%", WP_NEITHER, STAT, "soft interrupts, of wall time"),
+	G(steal_pct, "%", WP_LOWER, STAT, "taken by the hypervisor"),
+	G(idle_pct, "%", WP_NEITHER, STAT, "idle, of wall time"),
+	G(iowait_pct, "%", WP_NEITHER, STAT, "idle with a task waiting for a disk"),
+	G(sum_pct, "%", WP_NEITHER, STAT,
+	  "all columns over wall time; 100 where the kernel loses and doubles nothing"),
+	L(trust, "sum_pct", "ok, hidden, doubled, saturated or absent"),
+	L(source, "", "ticks, bpf or soak"),
+	C(interrupts, "", WP_NEITHER, "/proc/interrupts", "hardware interrupts taken"),
+	M("softirqs.net_rx", net_rx, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "receive softirqs run"),
+	M("softirqs.net_tx", net_tx, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "transmit softirqs run"),
+	M("softirqs.timer", timer, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "timer softirqs run"),
+	M("softirqs.sched", sched, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "scheduler softirqs run"),
+	M("softirqs.hrtimer", hrtimer, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "hrtimer softirqs run (TCP pacing)"),
+	M("softirqs.rcu", rcu, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs", "RCU softirqs run"),
+	M("softirqs.tasklet", tasklet, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "tasklets run"),
+	M("softirqs.block", block, "", WP_COUNTER, WP_NEITHER, "/proc/softirqs",
+	  "block softirqs run"),
+	M("softnet.processed", softnet_processed, "packets", WP_COUNTER, WP_NEITHER,
+	  "/proc/net/softnet_stat", "packets taken by this CPU"),
+	M("softnet.dropped", softnet_dropped, "packets", WP_COUNTER, WP_LOWER,
+	  "/proc/net/softnet_stat", "dropped: backlog full"),
+	M("softnet.time_squeeze", softnet_squeezed, "", WP_COUNTER, WP_LOWER,
+	  "/proc/net/softnet_stat", "polls that ran out of budget or time"),
+	M("softnet.received_rps", softnet_rps, "", WP_COUNTER, WP_NEITHER, "/proc/net/softnet_stat",
+	  "RPS interrupts received"),
+	G(frequency_mhz, "MHz", WP_HIGHER, "cpufreq", "frequency at the end"),
+#undef S
+#undef SCOPE
+#define S     wp_cpu_sample
+#define SCOPE WP_SCOPE_CPU_SAMPLE
+	G(start_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "start of the sample"),
+	G(end_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "end of the sample"),
+	G(cpu, "", WP_NEITHER, STAT, "CPU number"),
+	G(busy_pct, "%", WP_NEITHER, STAT, "wall - idle - iowait"),
+	G(user_pct, "%", WP_NEITHER, STAT, "user and nice"),
+	G(system_pct, "%", WP_NEITHER, STAT, "system"),
+	G(irq_pct, "%", WP_NEITHER, STAT, "hard interrupts"),
+	G(softirq_pct, "%", WP_NEITHER, STAT, "soft interrupts"),
+	G(steal_pct, "%", WP_LOWER, STAT, "taken by the hypervisor"),
+	G(idle_pct, "%", WP_NEITHER, STAT, "idle"),
+	G(sum_pct, "%", WP_NEITHER, STAT, "all columns over wall time"),
+#undef S
+#undef SCOPE
+#define S     wp_thread_use
+#define SCOPE WP_SCOPE_THREAD
+	L(name, "", "what the thread does"),
+	G(asked_cpu, "", WP_NEITHER, "command line", "CPU asked for"),
+	G(last_cpu, "", WP_NEITHER, "/proc/PID/task/TID/stat", "CPU that it ran on last"),
+	C(migrations, "", WP_LOWER, "sampled", "samples in which the CPU had changed"),
+	G(cpu_s, "s", WP_LOWER, SCHED, "time on a CPU, softirqs on top of it included"),
+	G(run_delay_s, "s", WP_LOWER, SCHED, "time runnable but waiting for a CPU"),
+	G(cpu_pct, "%", WP_NEITHER, SCHED, "cpu_s of wall time"),
+	G(run_delay_pct, "%", WP_LOWER, SCHED, "run_delay_s of wall time"),
+	C(voluntary_switches, "", WP_NEITHER, "getrusage(2)", "times that it waited"),
+	C(involuntary_switches, "", WP_LOWER, "getrusage(2)",
+	  "times that it was taken off the CPU"),
+#undef S
+#undef SCOPE
+#define S     wp_flow
+#define SCOPE WP_SCOPE_FLOW
+	L(id, "", "number of the stream"),
+	L(local, "getsockname(2)", "address and port of hosts[0]"),
+	L(remote, "getpeername(2)", "address and port of the other end"),
+	L(role, "", "what hosts[0] did: sender or receiver"),
+	L(congestion, "TCP_CONGESTION", "congestion control of the sender's socket"),
+	L(note, "", "what to know about this flow"),
+	G(mss_bytes, "bytes", WP_NEITHER, TCP_INFO, "maximum segment size"),
+	G(sndbuf_bytes, "bytes", WP_NEITHER, "SO_SNDBUF", "sender's buffer at the end"),
+	G(rcvbuf_bytes, "bytes", WP_NEITHER, "SO_RCVBUF", "receiver's buffer at the end"),
+	G(send_cpu, "", WP_NEITHER, "sampled", "CPU of the sending thread"),
+	G(receive_cpu, "", WP_NEITHER, "sampled", "CPU of the receiving thread"),
+	G(receive_softirq_cpu, "", WP_NEITHER, "SO_INCOMING_CPU",
+	  "CPU that processed the received packets"),
+	G(busy_pct, "%", WP_NEITHER, TCP_INFO " tcpi_busy_time",
+	  "time with data in flight, of wall time"),
+	G(rwnd_limited_pct, "%", WP_LOWER, TCP_INFO " tcpi_rwnd_limited",
+	  "of busy time: stopped by the receiver's window"),
+	G(sndbuf_limited_pct, "%", WP_LOWER, TCP_INFO " tcpi_sndbuf_limited",
+	  "of busy time: stopped by the send buffer"),
+	G(app_limited_pct, "%", WP_NEITHER, TCP_INFO " tcpi_delivery_rate_app_limited",
+	  "samples in which the sender had nothing queued"),
+	G(min_rtt_us, "us", WP_LOWER, TCP_INFO, "smallest round trip"),
+	G(mean_rtt_us, "us", WP_LOWER, TCP_INFO, "mean of the sampled smoothed round trips"),
+	C(dsacks, "", WP_LOWER, TCP_INFO, "retransmissions that were not needed"),
+	G(reordering, "packets", WP_LOWER, TCP_INFO, "reordering seen"),
+	G(intervals_folded, "", WP_NEITHER, "observed",
+	  "how often neighbouring intervals were joined to bound memory"),
+#undef S
+#undef SCOPE
+#define S     wp_interval
+#define SCOPE WP_SCOPE_INTERVAL
+	G(start_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "start, from the start of the test"),
+	G(end_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "end"),
+	M("omitted", omitted, "bool", WP_GAUGE, WP_NEITHER, "", "in the warm-up"),
+	C(bytes, "bytes", WP_HIGHER, "application", "moved"),
+	G(bits_per_second, "bit/s", WP_HIGHER, "bytes over the interval", "rate"),
+	C(packets, "packets", WP_HIGHER, TCP_INFO " or application",
+	  "data segments sent or received, datagrams"),
+	C(retransmits, "packets", WP_LOWER, TCP_INFO, "segments sent again"),
+	G(cwnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "congestion window at the end"),
+	G(rtt_us, "us", WP_LOWER, TCP_INFO, "smoothed round trip at the end"),
+	G(rttvar_us, "us", WP_LOWER, TCP_INFO, "its variation"),
+	G(min_rtt_us, "us", WP_LOWER, TCP_INFO, "smallest round trip so far"),
+	G(delivery_bps, "bit/s", WP_HIGHER, TCP_INFO, "newest delivery rate sample"),
+	G(pacing_bps, "bit/s", WP_NEITHER, TCP_INFO, "pacing rate at the end"),
+	G(busy_pct, "%", WP_NEITHER, TCP_INFO, "time with data in flight"),
+	G(rwnd_limited_pct, "%", WP_LOWER, TCP_INFO, "time stopped by the receiver's window"),
+	G(sndbuf_limited_pct, "%", WP_LOWER, TCP_INFO, "time stopped by the send buffer"),
+	G(unacked, "packets", WP_NEITHER, TCP_INFO, "in flight at the end"),
+	G(notsent_bytes, "bytes", WP_NEITHER, TCP_INFO, "queued and not sent at the end"),
+	G(snd_wnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "receiver's window at the end"),
+	M("app_limited", app_limited, "bool", WP_GAUGE, WP_NEITHER, TCP_INFO,
+	  "the sender had nothing queued"),
+	C(lost, "packets", WP_LOWER, "sequence numbers", "datagrams lost"),
+	G(jitter_us, "us", WP_LOWER, "RFC 3550 6.4.1", "interarrival jitter"),
+	G(incoming_cpu, "", WP_NEITHER, "SO_INCOMING_CPU", "CPU that processed received packets"),
+#undef S
+#undef SCOPE
+#define S     wp_flow_end
+#define SCOPE WP_SCOPE_END
+	C(bytes, "bytes", WP_HIGHER, "application", "moved in the measured window"),
+	C(packets, "packets", WP_HIGHER, TCP_INFO " or application", "data segments or datagrams"),
+	G(seconds, "s", WP_NEITHER, "CLOCK_MONOTONIC", "length of the measured window at this end"),
+	G(bits_per_second, "bit/s", WP_HIGHER, "bytes over seconds", "rate"),
+	C(retransmits, "packets", WP_LOWER, TCP_INFO, "segments sent again"),
+	C(lost, "packets", WP_LOWER, "sequence numbers", "datagrams lost"),
+	C(out_of_order, "packets", WP_LOWER, "sequence numbers", "datagrams out of order"),
+	C(duplicated, "packets", WP_LOWER, "sequence numbers", "datagrams received twice"),
+	G(jitter_us, "us", WP_LOWER, "RFC 3550 6.4.1", "interarrival jitter"),
+	C(all_bytes, "bytes", WP_HIGHER, "application",
+	  "moved with the warm-up; equal at both ends of a whole run"),
+	C(calls, "", WP_NEITHER, "application", "system calls that moved data"),
+	G(mean_call_bytes, "bytes", WP_NEITHER, "application", "bytes a system call"),
+	C(corrupt_blocks, "", WP_LOWER, "content check", "received blocks with wrong content"),
+#undef S
+#undef SCOPE
+#define S     wp_total
+#define SCOPE WP_SCOPE_TOTAL
+	G(sent_bps, "bit/s", WP_HIGHER, "sum of flows", "rate at the senders"),
+	G(received_bps, "bit/s", WP_HIGHER, "sum of flows", "rate at the receivers"),
+	G(sent_packets_per_s, "1/s", WP_HIGHER, "sum of flows", "packets sent a second"),
+	G(received_packets_per_s, "1/s", WP_HIGHER, "sum of flows", "packets received a second"),
+	G(transactions_per_s, "1/s", WP_HIGHER, "sum of flows",
+	  "request/response transactions a second"),
+	C(sent_bytes, "bytes", WP_HIGHER, "sum of flows", "sent in the measured window"),
+	C(received_bytes, "bytes", WP_HIGHER, "sum of flows", "received in the measured window"),
+	C(retransmits, "packets", WP_LOWER, TCP_INFO, "segments sent again"),
+	G(fairness_jain, "", WP_HIGHER, "Jain, Chiu, Hawe 1984",
+	  "fairness over flows: 1 = all equal, 1/n = one has all"),
+	M("latency_us.min", latency_min_us, "us", WP_GAUGE, WP_LOWER, "histogram", "smallest"),
+	M("latency_us.p50", latency_p50_us, "us", WP_GAUGE, WP_LOWER, "histogram", "median"),
+	M("latency_us.p90", latency_p90_us, "us", WP_GAUGE, WP_LOWER, "histogram", "90 %"),
+	M("latency_us.p99", latency_p99_us, "us", WP_GAUGE, WP_LOWER, "histogram", "99 %"),
+	M("latency_us.p999", latency_p999_us, "us", WP_GAUGE, WP_LOWER, "histogram", "99.9 %"),
+	M("latency_us.p9999", latency_p9999_us, "us", WP_GAUGE, WP_LOWER, "histogram", "99.99 %"),
+	M("latency_us.max", latency_max_us, "us", WP_GAUGE, WP_LOWER, "histogram", "largest"),
+	M("latency_us.mean", latency_mean_us, "us", WP_GAUGE, WP_LOWER, "histogram", "mean"),
+#undef S
+#undef SCOPE
+#define S     wp_ledger
+#define SCOPE WP_SCOPE_LEDGER
+	C(sent_packets, "packets", WP_NEITHER, TCP_INFO " or application",
+	  "handed to the kernel by the senders"),
+	C(delivered_packets, "packets", WP_NEITHER, TCP_INFO " or application",
+	  "taken from it by the receivers"),
+	C(unexplained_packets, "packets", WP_LOWER, "sent - delivered - stages",
+	  "what no counter explains"),
+#undef S
+#undef SCOPE
+};
+
+const size_t wp_n_metrics = sizeof(wp_metrics) / sizeof(wp_metrics[0]);
+
+const struct wp_metric *wp_metric_find(enum wp_scope scope, const char *name)
+{
+	for (size_t i = 0; i < wp_n_metrics; i++)
+		if (wp_metrics[i].scope == scope && !strcmp(wp_metrics[i].name, name))
+			return &wp_metrics[i];
+	return NULL;
+}
+
+const char *wp_scope_name(enum wp_scope scope)
+{
+	static const char *const names[WP_SCOPE_N] = {
+		[WP_SCOPE_TEST] = "test",
+		[WP_SCOPE_INVENTORY] = "inventory",
+		[WP_SCOPE_HOST] = "host",
+		[WP_SCOPE_CPU] = "cpu",
+		[WP_SCOPE_CPU_SAMPLE] = "cpu_sample",
+		[WP_SCOPE_THREAD] = "thread",
+		[WP_SCOPE_FLOW] = "flow",
+		[WP_SCOPE_INTERVAL] = "interval",
+		[WP_SCOPE_END] = "end",
+		[WP_SCOPE_TOTAL] = "total",
+		[WP_SCOPE_LEDGER] = "ledger",
+	};
+
+	return scope < WP_SCOPE_N ? names[scope] : "?";
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/record.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_WARNINGS 64
+
+void wp_run_init(struct wp_run *run)
+{
+	memset(run, 0, sizeof(*run));
+	run->pool = WP_POOL(WP_RUN_POOL_BYTES);
+}
+
+void wp_run_done(struct wp_run *run)
+{
+	if (!run)
+		return;
+	wp_pool_done(&run->pool);
+	memset(run, 0, sizeof(*run));
+}
+
+void wp_run_warn(struct wp_run *run, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (run->n_warnings >= MAX_WARNINGS)
+		return;
+	if (!run->warnings)
+		run->warnings = wp_pool_calloc(&run->pool, MAX_WARNINGS, sizeof(char *));
+	if (!run->warnings)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (run->n_warnings == MAX_WARNINGS - 1)
+		snprintf(text, sizeof(text), "more warnings were left out");
+	run->warnings[run->n_warnings] = wp_pool_strdup(&run->pool, text);
+	if (run->warnings[run->n_warnings])
+		run->n_warnings++;
+}
+
+static const struct wp_host *host_at(const struct wp_run *run, size_t i)
+{
+	return i < run->n_hosts ? &run->hosts[i] : NULL;
+}
+
+static bool first_host_sends(const struct wp_flow *f)
+{
+	return !f->role || !strcmp(f->role, "sender");
+}
+
+const struct wp_host *wp_flow_sender(const struct wp_run *run, const struct wp_flow *f)
+{
+	return host_at(run, first_host_sends(f) ? 0 : 1);
+}
+
+const struct wp_host *wp_flow_receiver(const struct wp_run *run, const struct wp_flow *f)
+{
+	return host_at(run, first_host_sends(f) ? 1 : 0);
+}
+
+const struct wp_cpu_use *wp_host_cpu(const struct wp_host *h, int cpu)
+{
+	for (size_t i = 0; h && i < h->n_cpus; i++)
+		if (wp_has(h->cpus[i].cpu) && (int)h->cpus[i].cpu.v == cpu)
+			return &h->cpus[i];
+	return NULL;
+}

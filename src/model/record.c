@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/metric.h"
+
 #define MAX_WARNINGS 64
 
 void wp_run_init(struct wp_run *run)
@@ -68,4 +70,37 @@ const struct wp_cpu_use *wp_host_cpu(const struct wp_host *h, int cpu)
 		if (wp_has(h->cpus[i].cpu) && (int)h->cpus[i].cpu.v == cpu)
 			return &h->cpus[i];
 	return NULL;
+}
+
+/* Copies each figure of `scope` that `to` lacks and `from` has. */
+static void complete(enum wp_scope scope, void *to, const void *from)
+{
+	for (size_t i = 0; i < wp_n_metrics; i++) {
+		const struct wp_metric *m = &wp_metrics[i];
+		char *dst = (char *)to + m->offset;
+		const char *src = (const char *)from + m->offset;
+
+		if (m->scope != scope)
+			continue;
+		if (m->kind == WP_LABEL) {
+			const char **label = (const char **)(void *)dst;
+
+			if (!*label)
+				*label = *(const char *const *)(const void *)src;
+		} else if (m->kind != WP_LIST) {
+			struct wp_num *n = (struct wp_num *)(void *)dst;
+
+			if (!wp_has(*n) && wp_has(*(const struct wp_num *)(const void *)src))
+				*n = *(const struct wp_num *)(const void *)src;
+		}
+	}
+}
+
+void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs)
+{
+	complete(WP_SCOPE_FLOW, mine, theirs);
+	complete(WP_SCOPE_END, &mine->sent, &theirs->sent);
+	complete(WP_SCOPE_END, &mine->received, &theirs->received);
+	mine->peer_intervals = theirs->intervals;
+	mine->n_peer_intervals = theirs->n_intervals;
 }

@@ -228,6 +228,11 @@ void wp_run_warn(struct wp_run *run, const char *fmt, ...) WP_PRINTF(2, 3);
 /* The host that sent / received flow `f` (hosts[0] or hosts[1]), NULL where the record has none. */
 const struct wp_host *wp_flow_sender(const struct wp_run *run, const struct wp_flow *f);
 const struct wp_host *wp_flow_receiver(const struct wp_run *run, const struct wp_flow *f);
+/* Completes hosts[0]'s view of a flow by the other end's view of the same flow: its intervals
+ * become peer_intervals, its sent or received totals are taken, and what this end could not know
+ * (the sender's congestion control, ...) is filled in; nothing that is there is overwritten.
+ * Strings are borrowed: both must live in the same pool. */
+void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs);
 /* The row of cpus[] with that CPU number, or NULL. */
 const struct wp_cpu_use *wp_host_cpu(const struct wp_host *h, int cpu);
 

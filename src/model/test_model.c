@@ -312,6 +312,31 @@ static void bad_plans_get_a_sentence(void **state)
 #undef REFUSED
 }
 
+static void the_other_end_completes_a_flow(void **state)
+{
+	struct wp_interval row = { .bytes = wp_num(5) };
+	struct wp_flow mine = { .role = "receiver",
+				.received.bytes = wp_num(10),
+				.mss_bytes = wp_num(1448) };
+	struct wp_flow theirs = { .role = "sender",
+				  .congestion = "cubic",
+				  .sent.bytes = wp_num(11),
+				  .received.bytes = wp_absent("not the receiver"),
+				  .mss_bytes = wp_num(9999),
+				  .busy_pct = wp_num(50),
+				  .intervals = &row,
+				  .n_intervals = 1 };
+
+	(void)state;
+	wp_flow_merge_peer(&mine, &theirs);
+	assert_string_equal(mine.role, "receiver");
+	assert_string_equal(mine.congestion, "cubic");
+	assert_true(mine.mss_bytes.v == 1448 && mine.busy_pct.v == 50);
+	assert_true(mine.sent.bytes.v == 11 && mine.received.bytes.v == 10);
+	assert_int_equal(mine.n_intervals, 0);
+	assert_ptr_equal(mine.peer_intervals, &row);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +346,7 @@ int main(void)
 		cmocka_unit_test(a_record_survives_json),
 		cmocka_unit_test(a_hostile_record_is_refused),
 		cmocka_unit_test(a_long_series_is_folded_and_loses_nothing),
+		cmocka_unit_test(the_other_end_completes_a_flow),
 		cmocka_unit_test(stream_limits_add_up),
 		cmocka_unit_test(bad_plans_get_a_sentence),
 	};

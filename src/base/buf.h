@@ -4,7 +4,9 @@
  *
  * The buffer is always NUL-terminated after the first successful append (the NUL is not counted in `len`).
  * Exceeding `max` gives -E2BIG and leaves the content as it was. Sticky failure: after a failed append every
- * later one returns the same code, so a writer may check once at the end (wp_buf_status()).
+ * later one returns the same code, so a writer may check once at the end (wp_buf_status()). What is appended may
+ * not lie inside the buffer itself. After wp_buf_reserve() and b->len += n the NUL comes with wp_buf_text() or the
+ * next append.
  *
  *	struct wp_buf b = WP_BUF(64 << 10);
  *	wp_buf_printf(&b, "%d\n", 7);

@@ -20,7 +20,8 @@ struct wp_cpulist {
 	size_t n;
 };
 
-/* Parses "0-3,8,10-14:2" (the kernel's cpulist format, stride allowed). Empty text, "\n" and "(null)" give an
+/* Parses "0-3,8,10-14:2" (the kernel's cpulist format; a stride as taskset has it, and the kernel's own
+ * "0-15:2/8", which is 2 of every 8). Empty text, "\n" and "(null)" give an
  * empty list. -EINVAL on anything else that is not a list, -ERANGE for a number >= WP_CPU_MAX, -E2BIG for a list
  * of more than WP_CPU_MAX entries. Free with wp_cpulist_done(). */
 int wp_cpulist_parse(const char *s, struct wp_cpulist *ret) WP_MUST_USE;

@@ -3,7 +3,8 @@
  * pool.h - an arena: many small allocations with one lifetime (a run record's strings and arrays).
  *
  * Nothing is freed before wp_pool_done(). Memory is zeroed and aligned for any type. The pool has a maximum
- * from birth; beyond it, and when memory is short, the functions return NULL.
+ * from birth (counted in bytes handed out, rounded up for alignment); beyond it, and when memory is short, the
+ * functions return NULL. wp_pool_alloc(p, 0) is a valid pointer to nothing.
  */
 #ifndef WP_BASE_POOL_H
 #define WP_BASE_POOL_H

@@ -235,6 +235,27 @@ static void rates(void **state)
 	check_u64(wp_parse_rate_bps, cases, WP_ARRAY_SIZE(cases));
 }
 
+static void counts(void **state)
+{
+	static const struct number_case cases[] = {
+		{ "0", 0, 0 },
+		{ "10k", 0, 10000 },
+		{ "1.5M", 0, 1500000 },
+		{ "1e6", 0, 1000000 },
+		{ "18446744073709551615", 0, UINT64_MAX },
+		{ "99999999T", -ERANGE, 0 },
+		{ "1.5", -EINVAL, 0 },
+		{ "10kbit", -EINVAL, 0 },
+		{ "10kk", -EINVAL, 0 },
+		{ "-1", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ NULL, -EINVAL, 0 },
+	};
+
+	(void)state;
+	check_u64(wp_parse_count, cases, WP_ARRAY_SIZE(cases));
+}
+
 static void durations(void **state)
 {
 	static const struct {
@@ -392,6 +413,7 @@ int main(void)
 		cmocka_unit_test(doubles_in_a_comma_locale),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(rates),
+		cmocka_unit_test(counts),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(formats),
 		cmocka_unit_test(counts_and_small_outputs),

@@ -245,12 +245,25 @@ static bool is_bit_word(const char *s)
 	return s[0] == 'b' && same_word(s, "bps");
 }
 
-int wp_parse_rate_bps(const char *s, uint64_t *ret)
+/* Moves *at behind a letter for a power of 1000, if there is one, and returns the power. */
+static uint64_t take_power(const char **at)
 {
 	static const char powers[] = "kmgt";
+	const char *power = **at ? strchr(powers, **at | 0x20) : NULL;
 	uint64_t factor = 1;
-	const char *power;
+
+	if (!power)
+		return 1;
+	for (const char *p = powers; p <= power; p++)
+		factor *= 1000;
+	++*at;
+	return factor;
+}
+
+int wp_parse_rate_bps(const char *s, uint64_t *ret)
+{
 	struct number n;
+	uint64_t factor;
 	int r;
 
 	if (!s)
@@ -258,13 +271,23 @@ int wp_parse_rate_bps(const char *s, uint64_t *ret)
 	r = scan_number(s, &n);
 	if (r < 0)
 		return r;
-	power = *n.end ? strchr(powers, *n.end | 0x20) : NULL;
-	if (power) {
-		for (const char *p = powers; p <= power; p++)
-			factor *= 1000;
-		n.end++;
-	}
+	factor = take_power(&n.end);
 	return is_bit_word(n.end) ? scale(s, &n, factor, ret) : -EINVAL;
+}
+
+int wp_parse_count(const char *s, uint64_t *ret)
+{
+	struct number n;
+	uint64_t factor;
+	int r;
+
+	if (!s)
+		return -EINVAL;
+	r = scan_number(s, &n);
+	if (r < 0)
+		return r;
+	factor = take_power(&n.end);
+	return *n.end ? -EINVAL : scale(s, &n, factor, ret);
 }
 
 int wp_parse_duration_ns(const char *s, int64_t *ret)

@@ -47,7 +47,7 @@ struct wp_end_spec {
 };
 
 int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_err *err) WP_MUST_USE;
-void wp_end_go(struct wp_end *end);
+int wp_end_go(struct wp_end *end) WP_MUST_USE;
 /* Takes interval rows until this end's part is over (duration, limit or end of stream: returns 0)
  * or one of the `n` <= 4 fds is readable (returns a bit mask > 0). -EINTR after a signal. Call
  * again to go on. */
@@ -62,6 +62,8 @@ void wp_end_stop(struct wp_end *end);
  * shares. Arrays go to `pool`. */
 int wp_end_result(struct wp_end *end, struct wp_host *host, struct wp_flow *flows,
 		  struct wp_pool *pool) WP_MUST_USE;
+/* What the load really used (wp_load_method()). */
+const char *wp_end_method(const struct wp_end *end, enum wp_stream_role role);
 void wp_end_free(struct wp_end *end);
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * limits.h - every bound that the native protocol puts on what comes from the wire, with its
+ * reason. What a peer sends is compared with these before it is used.
+ */
+#ifndef WP_PEER_LIMITS_H
+#define WP_PEER_LIMITS_H
+
+#include "base/clock.h"
+
+/* One message from a client. The largest honest one is a test with a list of 8,192 CPUs: 48 KB. */
+#define WP_PEER_REQUEST_BYTES (64u << 10)
+/* One message from a server: the result. 65,536 interval rows of about 600 bytes are 40 MB. */
+#define WP_PEER_RESULT_BYTES (64u << 20)
+/* JSON values in one message: an "[[],[],..." takes 30 times its length in memory. A plan has
+ * under 9,000; a result has 65,536 rows of at most 60 keys. */
+#define WP_PEER_REQUEST_VALUES (16u << 10)
+#define WP_PEER_RESULT_VALUES  (6u << 20)
+/* Nesting: a result's deepest value is result.host.cpus[].softirqs.net_rx; the parser recurses. */
+#define WP_PEER_DEPTH 16
+/* A sentence from the other end, and a label such as its version. */
+#define WP_PEER_SAYS_BYTES  1000
+#define WP_PEER_LABEL_BYTES 64
+
+/* The slowest control connection that is waited for: 64 KB/s, so that a peer that reads or writes
+ * one byte a second can't hold a session. Added to the timeout by the bytes of the message. */
+#define WP_PEER_MIN_BYTES_PER_S (64u << 10)
+
+/* A connection has this long for its first bytes and, a control connection, for its hello. Five
+ * seconds are four retransmissions on a bad path. */
+#define WP_PEER_HELLO_NS (5 * WP_NS_PER_S)
+/* Between two messages of the preparation: making an endpoint of 1,000 streams takes a second. */
+#define WP_PEER_STEP_NS (15 * WP_NS_PER_S)
+/* All data connections have to be there so long after the last one came. */
+#define WP_PEER_CONNECT_NS (10 * WP_NS_PER_S)
+/* The server asks this often whether the client is still there. */
+#define WP_PEER_PING_NS (2 * WP_NS_PER_S)
+/* Used when the configuration names none. Longer than a Wi-Fi roam, shorter than patience. */
+#define WP_PEER_IDLE_NS (30 * WP_NS_PER_S)
+/* A run that is not ended by time and moves nothing for so long is ended, though its client
+ * answers. */
+#define WP_PEER_STALL_NS (300 * WP_NS_PER_S)
+/* Beyond the planned end of a run: slack for start, deep buffers on slow paths, and the result. */
+#define WP_PEER_OVERTIME_NS (60 * WP_NS_PER_S)
+/* After the client's finish the receivers wait for data on its way as long as some comes within
+ * this. */
+#define WP_PEER_DRAIN_NS (3 * WP_NS_PER_S)
+/* After the server's last message: how long the client may take to read it and close. */
+#define WP_PEER_LINGER_NS (2 * WP_NS_PER_S)
+/* After SIGTERM everything is over within two seconds: this much for each last message. */
+#define WP_PEER_FAREWELL_NS (500 * WP_NS_PER_MS)
+/* The kernel gives up a control connection whose data is not acknowledged for so long (ms). */
+#define WP_PEER_USER_TIMEOUT_MS 20000
+
+/* Connections that have not said what they are. More than a burst of data connections that the
+ * accept loop has not read yet; each costs one fd and 100 bytes. */
+#define WP_PEER_MAX_PENDING 256
+/* When there are that many, one that is silent for so long makes room. */
+#define WP_PEER_EVICT_NS (1 * WP_NS_PER_S)
+/* Sessions that have not asked for a test yet: each costs a thread. */
+#define WP_PEER_MAX_GREETING 64
+/* Used when the configuration names none: a session costs a thread a CPU and the test's load. */
+#define WP_PEER_MAX_CLIENTS 16
+/* Data connections being opened by a client at once: 1,000 streams over a path of 100 ms take
+ * 1.6 s, and no SYN queue overflows. */
+#define WP_PEER_CONNECT_BATCH 64
+/* File descriptors that a server needs beside its clients' data connections. */
+#define WP_PEER_SPARE_FDS 128
+
+#endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
 static void json_decref_p(json_t **j)
 {
@@ -416,17 +417,12 @@ static int get_seed(struct reader *r, const json_t *plan)
 {
 	const json_t *j = json_object_get(plan, "seed");
 	const char *s = json_string_value(j);
-	char *end;
 
 	if (json_is_integer(j) && json_integer_value(j) >= 0) {
 		r->c->plan.seed = (uint64_t)json_integer_value(j);
 		return 0;
 	}
-	if (!s || *s < '0' || *s > '9')
-		return wrong(r, "plan.seed");
-	errno = 0;
-	r->c->plan.seed = strtoull(s, &end, 10);
-	return errno || *end ? wrong(r, "plan.seed") : 0;
+	return s && !wp_parse_u64(s, &r->c->plan.seed) ? 0 : wrong(r, "plan.seed");
 }
 
 static int get_cell(struct reader *r, const json_t *j, struct wp_cell *cell)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * test_options.h - the options that commands which make traffic share, and the plan that follows from them.
+ */
+#ifndef WP_CLI_TEST_OPTIONS_H
+#define WP_CLI_TEST_OPTIONS_H
+
+#include "base/opt.h"
+#include "model/plan.h"
+
+enum wp_format {
+	WP_FORMAT_TEXT,
+	WP_FORMAT_JSON,
+	WP_FORMAT_CSV,
+	WP_FORMAT_MAIL,
+};
+
+struct wp_test_config {
+	int64_t duration_ns, interval_ns, omit_ns, sample_ns, timeout_ns;
+	uint64_t streams, length_bytes, rate_bps, limit_bytes, blocks, window_bytes;
+	int64_t mss_bytes, port;
+	bool duration_set;
+	bool reverse, bidir, nodelay, zerocopy, rx_discard, check, v4, v6;
+	int fill, format;
+	const char *congestion, *bind_host, *dscp, *unit, *name, *key_file;
+	bool json, json_stream, no_store, quiet;
+	struct wp_cpulist cpus, peer_cpus;
+};
+
+extern const struct wp_opt wp_tcp_options[];
+extern const size_t wp_n_tcp_options;
+
+/* Makes the finished plan; lists and strings stay borrowed from the config. -EINVAL with a sentence. */
+int wp_test_plan(const struct wp_test_config *config, const char *kind, struct wp_plan *ret,
+		 struct wp_err *err) WP_MUST_USE;
+
+/* "ef", "af41", "cs1", "0".."63", or a TOS byte in hexadecimal as iperf has it ("0xb8"); -1 for NULL. */
+int wp_parse_dscp(const char *text, int *ret, struct wp_err *err) WP_MUST_USE;
+
+#endif

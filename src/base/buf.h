@@ -20,14 +20,14 @@
 #include "base/err.h"
 
 struct wp_buf {
-	char *data;  /* owned; NULL until the first append */
-	size_t len;  /* bytes used, without the NUL */
-	size_t cap;  /* bytes allocated */
-	size_t max;  /* `len` never exceeds this */
-	int status;  /* 0 or the first failure */
+	char *data; /* owned; NULL until the first append */
+	size_t len; /* bytes used, without the NUL */
+	size_t cap; /* bytes allocated */
+	size_t max; /* `len` never exceeds this */
+	int status; /* 0 or the first failure */
 };
 
-#define WP_BUF(limit_bytes) ((struct wp_buf){ .max = (limit_bytes) })
+#define WP_BUF(limit_bytes) ((struct wp_buf) { .max = (limit_bytes) })
 
 int wp_buf_append(struct wp_buf *b, const void *data, size_t len);
 int wp_buf_puts(struct wp_buf *b, const char *s);

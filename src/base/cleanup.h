@@ -31,15 +31,15 @@ static inline int wp_steal_fd(int *fd)
 	return v;
 }
 
-#define wp_steal_ptr(pp)                                                                                     \
-	({                                                                                                   \
-		typeof(*(pp)) wp_steal_v = *(pp);                                                            \
-		*(pp) = NULL;                                                                                \
-		wp_steal_v;                                                                                  \
+#define wp_steal_ptr(pp)                          \
+	({                                        \
+		typeof(*(pp)) wp_steal_v = *(pp); \
+		*(pp) = NULL;                     \
+		wp_steal_v;                       \
 	})
 
 #define _cleanup_close_ WP_CLEANUP(wp_close_p)
-#define _cleanup_free_	WP_CLEANUP(wp_free_p)
+#define _cleanup_free_  WP_CLEANUP(wp_free_p)
 
 #define WP_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -17,8 +17,8 @@ struct wp_err {
 	char msg[400];
 };
 
-#define WP_MUST_USE	  __attribute__((warn_unused_result))
-#define WP_PRINTF(f, a)	  __attribute__((format(printf, f, a)))
+#define WP_MUST_USE     __attribute__((warn_unused_result))
+#define WP_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /* Sets the sentence unless one is there already; returns `code` (a negative errno), so that
  * `return wp_err_set(err, -EINVAL, "...")` reads well. `err` may be NULL. */

@@ -46,11 +46,12 @@ static int unknown_name(const struct wp_opt *rows, size_t n, const char *name, s
 
 	snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : sizeof(word) - 1),
 		 name);
-	for (size_t i = 0; names && i < n; i++)
-		if (!rows[i].hidden)
-			names[shown++] = rows[i].name;
-	if (names)
+	if (names) {
+		for (size_t i = 0; i < n; i++)
+			if (!rows[i].hidden)
+				names[shown++] = rows[i].name;
 		near = wp_nearest(word, names, shown);
+	}
 	if (near)
 		wp_err_set(err, -EINVAL, "unknown option --%s; did you mean --%s?", word, near);
 	else

@@ -32,18 +32,18 @@
 #include "base/err.h"
 
 enum wp_opt_type {
-	WP_OPT_FLAG,	 /* bool: true when given; takes no value */
-	WP_OPT_INT,	 /* int64_t */
-	WP_OPT_COUNT,	 /* uint64_t, K/M/G/T as powers of 1000 allowed ("10k") */
-	WP_OPT_DOUBLE,	 /* double */
-	WP_OPT_SIZE,	 /* uint64_t bytes, 1024 */
-	WP_OPT_RATE,	 /* uint64_t bits/s, 1000 */
+	WP_OPT_FLAG,     /* bool: true when given; takes no value */
+	WP_OPT_INT,      /* int64_t */
+	WP_OPT_COUNT,    /* uint64_t, K/M/G/T as powers of 1000 allowed ("10k") */
+	WP_OPT_DOUBLE,   /* double */
+	WP_OPT_SIZE,     /* uint64_t bytes, 1024 */
+	WP_OPT_RATE,     /* uint64_t bits/s, 1000 */
 	WP_OPT_DURATION, /* int64_t ns */
-	WP_OPT_STRING,	 /* const char * */
-	WP_OPT_ENUM,	 /* int: index into `choices` */
-	WP_OPT_CPULIST,	 /* struct wp_cpulist; "all" gives every allowed CPU */
-	WP_OPT_SIZES,	 /* struct wp_u64list of sizes, comma separated */
-	WP_OPT_COUNTS,	 /* struct wp_u64list of counts, comma separated or a-b */
+	WP_OPT_STRING,   /* const char * */
+	WP_OPT_ENUM,     /* int: index into `choices` */
+	WP_OPT_CPULIST,  /* struct wp_cpulist; "all" gives every allowed CPU */
+	WP_OPT_SIZES,    /* struct wp_u64list of sizes, comma separated */
+	WP_OPT_COUNTS,   /* struct wp_u64list of counts, comma separated or a-b */
 };
 
 struct wp_u64list {
@@ -52,18 +52,20 @@ struct wp_u64list {
 };
 
 struct wp_opt {
-	const char *name; /* long name without dashes; the same key is used in the record's "plan" */
-	char letter;	  /* 0 = none */
+	const char
+		*name; /* long name without dashes; the same key is used in the record's "plan" */
+	char letter;   /* 0 = none */
 	enum wp_opt_type type;
-	size_t offset;	   /* of the value in the config struct */
+	size_t offset; /* of the value in the config struct */
 	size_t set_offset; /* of a bool that becomes true when given; 0 = none (offset 0 can't be one) */
-	const char *arg;   /* "TIME", shown in --help; NULL for flags */
-	const char *def;   /* default in the syntax of the command line; NULL = zero/NULL/empty */
-	double min, max;   /* bounds in base units (bytes, bits/s, seconds, counts) when max > min; inclusive */
+	const char *arg; /* "TIME", shown in --help; NULL for flags */
+	const char *def; /* default in the syntax of the command line; NULL = zero/NULL/empty */
+	double min,
+		max; /* bounds in base units (bytes, bits/s, seconds, counts) when max > min; inclusive */
 	const char *const *choices; /* ENUM: NULL-terminated names */
-	const char *group; /* heading in --help; rows of one group stand together */
-	const char *help;  /* one line, lower case, no full stop */
-	bool hidden;	   /* internal; not in --help */
+	const char *group;          /* heading in --help; rows of one group stand together */
+	const char *help;           /* one line, lower case, no full stop */
+	bool hidden;                /* internal; not in --help */
 };
 
 struct wp_operands {
@@ -78,7 +80,8 @@ int wp_opt_defaults(const struct wp_opt *rows, size_t n, void *cfg, struct wp_er
  * wp_operands_done); with `stop_at_first` the first operand and everything behind it. -EINVAL with a sentence.
  * "--help"/"-h" anywhere before "--" gives -ECANCELED: print help. */
 int wp_opt_parse(const struct wp_opt *rows, size_t n, void *cfg, int argc, const char *const *argv,
-		 bool stop_at_first, struct wp_operands *ret_operands, struct wp_err *err) WP_MUST_USE;
+		 bool stop_at_first, struct wp_operands *ret_operands,
+		 struct wp_err *err) WP_MUST_USE;
 
 /* Sets one option by long name as if given on the command line (for sweeps' axes, URLs, stored plans). */
 int wp_opt_set(const struct wp_opt *rows, size_t n, void *cfg, const char *name, const char *value,
@@ -92,7 +95,8 @@ void wp_operands_done(struct wp_operands *o);
 int wp_opt_help(const struct wp_opt *rows, size_t n, struct wp_buf *out);
 
 /* Checks a table: names unique, letters unique, defaults parse, help present, bounds sane. For tests. */
-int wp_opt_check(const struct wp_opt *rows, size_t n, size_t cfg_size, struct wp_err *err) WP_MUST_USE;
+int wp_opt_check(const struct wp_opt *rows, size_t n, size_t cfg_size,
+		 struct wp_err *err) WP_MUST_USE;
 
 /* The candidate nearest to `word` (Damerau-Levenshtein distance at most 2 and less than half the length, or a
  * prefix of one candidate only), or NULL. */

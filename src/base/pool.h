@@ -21,11 +21,11 @@ struct wp_pool {
 	size_t max_bytes;
 };
 
-#define WP_POOL(limit_bytes) ((struct wp_pool){ .max_bytes = (limit_bytes) })
+#define WP_POOL(limit_bytes) ((struct wp_pool) { .max_bytes = (limit_bytes) })
 
 void *wp_pool_alloc(struct wp_pool *p, size_t bytes);
 void *wp_pool_calloc(struct wp_pool *p, size_t n, size_t bytes); /* checks n * bytes */
-char *wp_pool_strdup(struct wp_pool *p, const char *s);		 /* NULL in, NULL out */
+char *wp_pool_strdup(struct wp_pool *p, const char *s);          /* NULL in, NULL out */
 char *wp_pool_strndup(struct wp_pool *p, const char *s, size_t len);
 char *wp_pool_printf(struct wp_pool *p, const char *fmt, ...) WP_PRINTF(2, 3);
 void wp_pool_done(struct wp_pool *p);

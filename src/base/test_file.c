@@ -116,6 +116,34 @@ static void too_large_files_leave_the_buffer_as_it_was(void **state)
 	assert_int_equal(wp_reread_fd(-1, &other), -EBADF);
 }
 
+/* A new buffer is too short for the first read(2): it grows and reads again from the start, also at the limit. */
+static void rereads_into_a_buffer_that_grows(void **state)
+{
+	static const size_t sizes[] = { 4095, 4096, 4097, 12287, 12288, 40000 };
+	struct dir *d = *state;
+	char text[40000];
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)('a' + i % 23);
+	for (size_t i = 0; i < WP_ARRAY_SIZE(sizes); i++) {
+		struct wp_buf b _cleanup_buf_ = WP_BUF(1 << 20),
+				tight _cleanup_buf_ = WP_BUF(sizes[i]);
+		struct wp_buf small _cleanup_buf_ = WP_BUF(sizes[i] - 1);
+		_cleanup_close_ int fd = -1;
+
+		put(d, "g", text, sizes[i]);
+		fd = openat(d->fd, "g", O_RDONLY | O_CLOEXEC);
+		assert_int_equal(wp_reread_fd(fd, &b), 0);
+		assert_int_equal(wp_reread_fd(fd, &tight), 0);
+		assert_true(b.len == sizes[i] && tight.len == sizes[i]);
+		assert_memory_equal(b.data, text, sizes[i]);
+		assert_memory_equal(tight.data, text, sizes[i]);
+		assert_true(b.data[b.len] == '\0');
+		assert_int_equal(wp_reread_fd(fd, &small), -E2BIG);
+		assert_int_equal(small.len, 0);
+	}
+}
+
 static void rereads_procfs(void **state)
 {
 	static const char *const paths[] = { "/proc/stat", "/proc/interrupts", "/proc/softirqs",
@@ -185,6 +213,7 @@ static void replaces_files_whole(void **state)
 {
 	struct dir *d = *state;
 	struct wp_buf b _cleanup_buf_ = WP_BUF(1000);
+	char big[5000];
 	struct stat st;
 
 	assert_int_equal(wp_replace_file_at(d->fd, "j", "one"), 0);
@@ -194,6 +223,9 @@ static void replaces_files_whole(void **state)
 	assert_int_equal(fstatat(d->fd, "j", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(wp_replace_file_at(d->fd, "no/j", "x"), -ENOENT);
+	memset(big, 'b', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	assert_int_equal(wp_replace_file_at(d->fd, big, "x"), -ENAMETOOLONG);
 	/* Onto a directory: refused, and no temporary file is left (the directory removes empty).
 	 */
 	assert_int_equal(mkdirat(d->fd, "sub", 0700), 0);
@@ -251,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_whole_files),
 		cmocka_unit_test(too_large_files_leave_the_buffer_as_it_was),
+		cmocka_unit_test(rereads_into_a_buffer_that_grows),
 		cmocka_unit_test(rereads_procfs),
 		cmocka_unit_test(reads_first_lines),
 		cmocka_unit_test(writes_only_existing_files),

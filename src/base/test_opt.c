@@ -40,7 +40,7 @@ static const struct wp_opt rows[] = {
 	{ "length", 'l', WP_OPT_SIZE, OFF(length_bytes), .arg = "SIZE", .def = "1M", .min = 1,
 	  .max = 0x1p30, .group = "Test", .help = "bytes a write" },
 	{ "bitrate", 'b', WP_OPT_RATE, OFF(rate_bps), offsetof(struct cfg, rate_set), .arg = "RATE",
-	  .group = "Test", .help = "send at this rate" },
+	  .min = 1e3, .max = 1e12, .group = "Test", .help = "send at this rate" },
 	{ "nice", 0, WP_OPT_INT, OFF(nice), .arg = "N", .min = -20, .max = 19, .group = "Other",
 	  .help = "priority" },
 	{ "factor", 0, WP_OPT_DOUBLE, OFF(factor), .arg = "X", .def = "1.5", .min = 0, .max = 10,
@@ -119,7 +119,8 @@ static void every_type_in_every_form(void **state)
 	struct cfg c;
 
 	(void)state;
-	assert_int_equal(PARSE(false, "--time", "250ms", "-RN", "-P4", "-l", "128K", "host"), 0);
+	assert_int_equal(
+		PARSE(false, "--time", "250ms", "--reverse", "-N", "-P4", "-l", "128K", "host"), 0);
 	assert_true(c.duration_ns == 250000000 && c.reverse && c.no_delay && c.streams == 4);
 	assert_true(c.length_bytes == 131072 && o.n == 1);
 	assert_string_equal(o.v[0], "host");
@@ -236,7 +237,7 @@ static void mistakes_get_one_sentence(void **state)
 		{ { "-P", "1001" }, "-P: 1001 is out of range; allowed is 1 to 1000" },
 		{ { "-P", "1.5" },
 		  "-P: \"1.5\" is not a count; give a whole number, as 1000, 10k or 1M" },
-		{ { "-b", "99999999T" }, "-b: 99999999T is too large" },
+		{ { "-b", "99999999T" }, "-b: 99999999T is out of range; allowed is 1k to 1T" },
 		{ { "-b", "10MB/s" },
 		  "-b: \"10MB/s\" is not a rate; give bits per second, as 200M or 1.5G" },
 		{ { "--nice", "20" }, "--nice: 20 is out of range; allowed is -20 to 19" },

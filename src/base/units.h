@@ -19,7 +19,8 @@
 
 int wp_parse_u64(const char *s, uint64_t *ret) WP_MUST_USE;
 int wp_parse_i64(const char *s, int64_t *ret) WP_MUST_USE;
-int wp_parse_double(const char *s, double *ret) WP_MUST_USE; /* finite only; '.' whatever the locale */
+int wp_parse_double(const char *s,
+		    double *ret) WP_MUST_USE; /* finite only; '.' whatever the locale */
 /* A count with K, M, G, T as powers of 1000: "10k", "1e6". */
 int wp_parse_count(const char *s, uint64_t *ret) WP_MUST_USE;
 int wp_parse_size_bytes(const char *s, uint64_t *ret) WP_MUST_USE;

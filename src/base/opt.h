@@ -18,7 +18,9 @@
  * Accepted forms: --name VALUE, --name=VALUE, -xVALUE, -x VALUE, bundled flags (-RN), "--" ends options. With
  * `stop_at_first` parsing ends at the first operand (for `sweep [axes] COMMAND...`), otherwise operands and
  * options mix. An unknown option gives a sentence with the nearest name ("unknown option --tmie; did you mean
- * --time?"); a bad value names option, value and what is accepted.
+ * --time?"); a bad value names option, value and what is accepted. An option of this command in the
+ * place of a value ("--title --json") counts as a forgotten value; "--title=--json" means it. --help and -h are
+ * built in; a FLAG row "help" (letter 'h') only makes them show up in --help's list.
  */
 #ifndef WP_BASE_OPT_H
 #define WP_BASE_OPT_H

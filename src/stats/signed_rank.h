@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "stats/order.h"
 
-#define WP_SIGNED_RANK_MAX 500 /* blocks; M is then 125,250 and the distribution takes some 0.1 s */
+#define WP_SIGNED_RANK_MAX 500 /* blocks; M is then 125,250 and the distribution takes some 10 ms */
 
 struct wp_hodges_lehmann {
 	size_t n;

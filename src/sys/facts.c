@@ -45,8 +45,9 @@ static void read_topo(int rootfd, bool live, struct wp_pool *pool, struct wp_fac
 		f->topo_why = "out of memory";
 }
 
-void wp_facts_read(int rootfd, bool live, struct wp_pool *pool, struct wp_facts *ret)
+void wp_facts_read(int rootfd, unsigned flags, struct wp_pool *pool, struct wp_facts *ret)
 {
+	bool live = flags & WP_FACTS_LIVE;
 	_cleanup_cpulist_ struct wp_cpulist online = { 0 };
 	struct wp_facts f = { .live = live };
 	const struct wp_cpuinfo *ci;
@@ -63,7 +64,10 @@ void wp_facts_read(int rootfd, bool live, struct wp_pool *pool, struct wp_facts 
 	wp_cpu_quota_read(rootfd, pool, &f.quota);
 	wp_daemons_read(rootfd, pool, &f.daemons);
 	wp_vulns_read(rootfd, pool, &f.vulns);
-	wp_nics_read(rootfd, live, pool, &f.nics);
+	if (flags & WP_FACTS_NICS)
+		wp_nics_read(rootfd, live, pool, &f.nics);
+	else
+		f.nics.why = "not asked for";
 	wp_accounting_detect(rootfd, &f.accounting);
 	f.steal_ppm = read_steal(rootfd, pool);
 	*ret = f;

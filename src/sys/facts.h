@@ -8,7 +8,7 @@
  *
  *	struct wp_pool pool = WP_POOL(WP_FACTS_POOL_BYTES);
  *	struct wp_facts f;
- *	wp_facts_read(rootfd, true, &pool, &f);
+ *	wp_facts_read(rootfd, WP_FACTS_LIVE | WP_FACTS_NICS, &pool, &f);
  *	...
  *	wp_facts_done(&f);
  *	wp_pool_done(&pool);
@@ -45,7 +45,13 @@ struct wp_facts {
 	struct wp_maybe_int steal_ppm; /* of all CPU time since boot, 1000000 = all */
 };
 
-void wp_facts_read(int rootfd, bool live, struct wp_pool *pool, struct wp_facts *ret);
+enum {
+	WP_FACTS_LIVE = 1 << 0, /* the root is this machine's: ask hwloc, uname, ethtool too */
+	WP_FACTS_NICS =
+		1 << 1, /* the interfaces as well; they cost most on hosts with many links */
+};
+
+void wp_facts_read(int rootfd, unsigned flags, struct wp_pool *pool, struct wp_facts *ret);
 void wp_facts_done(struct wp_facts *f);
 
 #endif

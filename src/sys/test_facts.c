@@ -13,7 +13,7 @@ static struct fixture read_root(const char *name)
 	struct fixture f = { .pool = WP_POOL(WP_FACTS_POOL_BYTES) };
 	int fd = wp_test_root(name);
 
-	wp_facts_read(fd, false, &f.pool, &f.facts);
+	wp_facts_read(fd, WP_FACTS_NICS, &f.pool, &f.facts);
 	close(fd);
 	return f;
 }

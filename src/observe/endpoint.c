@@ -93,6 +93,7 @@ static int make_sampler(struct wp_end *e, struct wp_err *err)
 		.interval_ns = e->plan->sample_ns     ? e->plan->sample_ns
 			       : e->plan->interval_ns ? e->plan->interval_ns
 						      : DEFAULT_SAMPLE_NS,
+		.omit_ns = e->plan->omit_ns,
 		.avoid = e->spec.cpus,
 		.cpus = e->spec.record_cpus,
 		.root_fd = -1,

@@ -20,14 +20,16 @@ static void check(const struct wp_journal_text *t)
 		if (wp_journal_put_entry(&out, &t->v[i]))
 			return;
 	}
-	if (wp_journal_text_parse(wp_buf_text(&out), out.len, &again) || again.bad || again.n != t->n)
+	if (wp_journal_text_parse(wp_buf_text(&out), out.len, &again) || again.bad ||
+	    again.n != t->n)
 		abort();
 	for (size_t i = 0; i < t->n; i++) {
 		const struct wp_journal_entry *a = &t->v[i], *b = &again.v[i];
 
 		if (a->id != b->id || a->verb != b->verb || strcmp(a->path, b->path) != 0)
 			abort();
-		if (a->verb == WP_JOURNAL_WRITE && (strcmp(a->set, b->set) != 0 || strcmp(a->restore, b->restore) != 0))
+		if (a->verb == WP_JOURNAL_WRITE &&
+		    (strcmp(a->set, b->set) != 0 || strcmp(a->restore, b->restore) != 0))
 			abort();
 		if (a->verb == WP_JOURNAL_WRITE && !wp_journal_same_value(a->set, b->set))
 			abort();
@@ -43,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!wp_journal_text_parse((const char *)data, size, &t))
 		check(&t);
-	if (!wp_journal_parse_starttime((const char *)data, size, &starttime) && !memchr(data, ')', size))
+	if (!wp_journal_parse_starttime((const char *)data, size, &starttime) &&
+	    !memchr(data, ')', size))
 		abort();
 	text = malloc(size + 1);
 	if (!text)

@@ -17,8 +17,9 @@
 #include "place/journal_file.h"
 #include "place/journal_undo.h"
 
-#define LOCK_TIMEOUT_NS	 (5 * WP_NS_PER_S)
-#define LINE_MAX_BYTES	 (WP_JOURNAL_PATH_MAX * 3 + WP_JOURNAL_VALUE_MAX * 6 + 64) /* everything escaped */
+#define LOCK_TIMEOUT_NS (5 * WP_NS_PER_S)
+#define LINE_MAX_BYTES \
+	(WP_JOURNAL_PATH_MAX * 3 + WP_JOURNAL_VALUE_MAX * 6 + 64) /* everything escaped */
 #define JOURNALS_PER_RUN 16 /* one is usual: names are tried until one is free */
 
 static int check_dir(int fd, const char *dir, struct wp_err *err)
@@ -29,9 +30,10 @@ static int check_dir(int fd, const char *dir, struct wp_err *err)
 		return wp_err_sys(err, -errno, "cannot look at the journal directory %s", dir);
 	/* Whoever can write here could have our rights used on the paths of the allow-list. */
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return wp_err_set(err, -EPERM,
-				  "the journal directory %s belongs to, or can be written by, somebody else; remove it",
-				  dir);
+		return wp_err_set(
+			err, -EPERM,
+			"the journal directory %s belongs to, or can be written by, somebody else; remove it",
+			dir);
 	return 0;
 }
 
@@ -56,7 +58,8 @@ int wp_journal_lock_dir(const char *dir, bool create, int *ret_fd, struct wp_err
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return wp_err_sys(err, -errno, "cannot lock the journal directory %s", dir);
 		if (wp_now_ns() > give_up_ns)
-			return wp_err_set(err, -ETIMEDOUT, "another whyperf has locked %s for %d s; try again", dir,
+			return wp_err_set(err, -ETIMEDOUT,
+					  "another whyperf has locked %s for %d s; try again", dir,
 					  (int)(LOCK_TIMEOUT_NS / WP_NS_PER_S));
 		wp_sleep_until_ns(wp_now_ns() + 2 * WP_NS_PER_MS);
 	}
@@ -101,7 +104,8 @@ static int make_file(struct wp_journal *j, int dirfd, int *ret_fd)
 
 		if (i)
 			snprintf(j->file + n, sizeof(j->file) - (size_t)n, "-%d", i);
-		fd = openat(dirfd, j->file, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = openat(dirfd, j->file,
+			    O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			return -errno;
 	}
@@ -172,7 +176,8 @@ static int grow(struct wp_journal *j)
 	return 0;
 }
 
-static int add(struct wp_journal *j, struct wp_journal_entry *e, uint32_t *ret_id, struct wp_err *err)
+static int add(struct wp_journal *j, struct wp_journal_entry *e, uint32_t *ret_id,
+	       struct wp_err *err)
 {
 	_cleanup_buf_ struct wp_buf line = WP_BUF(LINE_MAX_BYTES);
 	int r = start(j, err);
@@ -195,16 +200,18 @@ static int add(struct wp_journal *j, struct wp_journal_entry *e, uint32_t *ret_i
 	return 0;
 }
 
-static int add_checked(struct wp_journal *j, enum wp_journal_verb verb, const char *path, const char *set,
-		       const char *restore, uint32_t *ret_id, struct wp_err *err)
+static int add_checked(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
+		       const char *set, const char *restore, uint32_t *ret_id, struct wp_err *err)
 {
 	struct wp_journal_entry e = { .verb = verb };
 	int r;
 
 	if (!wp_journal_path_allowed(verb, path))
-		return wp_err_set(err, -EINVAL, "'%.80s' is not a path that a change can be recorded for", path);
+		return wp_err_set(err, -EINVAL,
+				  "'%.80s' is not a path that a change can be recorded for", path);
 	if (set && (strlen(set) > WP_JOURNAL_VALUE_MAX || strlen(restore) > WP_JOURNAL_VALUE_MAX))
-		return wp_err_set(err, -E2BIG, "the value of %s is longer than %d bytes", path, WP_JOURNAL_VALUE_MAX);
+		return wp_err_set(err, -E2BIG, "the value of %s is longer than %d bytes", path,
+				  WP_JOURNAL_VALUE_MAX);
 	e.path = strdup(path);
 	e.set = set ? strdup(set) : NULL;
 	e.restore = set ? strdup(restore) : NULL;
@@ -217,16 +224,16 @@ static int add_checked(struct wp_journal *j, enum wp_journal_verb verb, const ch
 	return r;
 }
 
-int wp_journal_add(struct wp_journal *j, enum wp_journal_verb verb, const char *path, uint32_t *ret_id,
-		   struct wp_err *err)
+int wp_journal_add(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
+		   uint32_t *ret_id, struct wp_err *err)
 {
 	if (verb == WP_JOURNAL_WRITE)
 		return wp_err_set(err, -EINVAL, "a setting is recorded with its values");
 	return add_checked(j, verb, path, NULL, NULL, ret_id, err);
 }
 
-int wp_journal_add_write(struct wp_journal *j, const char *path, const char *set, const char *restore,
-			 uint32_t *ret_id, struct wp_err *err)
+int wp_journal_add_write(struct wp_journal *j, const char *path, const char *set,
+			 const char *restore, uint32_t *ret_id, struct wp_err *err)
 {
 	return add_checked(j, WP_JOURNAL_WRITE, path, set, restore, ret_id, err);
 }
@@ -269,7 +276,8 @@ int wp_journal_change(struct wp_journal *j, const char *path, const char *value,
 	int r;
 
 	if (!wp_journal_path_allowed(WP_JOURNAL_WRITE, path))
-		return wp_err_set(err, -EINVAL, "'%.80s' is not a path that a change can be recorded for", path);
+		return wp_err_set(err, -EINVAL,
+				  "'%.80s' is not a path that a change can be recorded for", path);
 	r = wp_journal_read_value(j->root, path, now);
 	if (r)
 		return wp_err_sys(err, r, "cannot read %s", path);
@@ -285,7 +293,8 @@ int wp_journal_change(struct wp_journal *j, const char *path, const char *value,
 			return r;
 		}
 		r = wp_journal_read_value(j->root, path, now);
-		r = r ? wp_err_sys(err, r, "cannot read %s back", path) : note_read_back(j, id, now, err);
+		r = r ? wp_err_sys(err, r, "cannot read %s back", path)
+		      : note_read_back(j, id, now, err);
 		if (r)
 			return r;
 	}

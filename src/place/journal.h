@@ -37,22 +37,23 @@
 struct wp_journal {
 	const char *dir;  /* borrowed */
 	const char *root; /* borrowed; put before every path of an entry; "" outside of tests */
-	int fd;		  /* owned; -1 until the first entry */
-	int dirfd;	  /* owned; -1 until the first entry */
+	int fd;           /* owned; -1 until the first entry */
+	int dirfd;        /* owned; -1 until the first entry */
 	char file[48];
 	uint32_t last_id;
-	struct wp_journal_entry *v; /* owned, with their strings: what has not been undone or forgotten */
+	struct wp_journal_entry
+		*v; /* owned, with their strings: what has not been undone or forgotten */
 	size_t n, cap;
 };
 
-#define WP_JOURNAL(dir_) ((struct wp_journal){ .dir = (dir_), .root = "", .fd = -1, .dirfd = -1 })
+#define WP_JOURNAL(dir_) ((struct wp_journal) { .dir = (dir_), .root = "", .fd = -1, .dirfd = -1 })
 
 /* Records, durably, that `path` is to be unmounted, unlinked or removed. Do it after this has returned 0. */
-int wp_journal_add(struct wp_journal *j, enum wp_journal_verb verb, const char *path, uint32_t *ret_id,
-		   struct wp_err *err) WP_MUST_USE;
+int wp_journal_add(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
+		   uint32_t *ret_id, struct wp_err *err) WP_MUST_USE;
 /* Records that the setting at `path` is about to become `set` and was `restore`. */
-int wp_journal_add_write(struct wp_journal *j, const char *path, const char *set, const char *restore,
-			 uint32_t *ret_id, struct wp_err *err) WP_MUST_USE;
+int wp_journal_add_write(struct wp_journal *j, const char *path, const char *set,
+			 const char *restore, uint32_t *ret_id, struct wp_err *err) WP_MUST_USE;
 
 /* Sets one sysfs or procfs value: reads the old one, records it, writes `value`, reads back what the kernel made of it
  * ("2" may read back as "00000002") and records that. Nothing is recorded when the value is there already; *ret_id
@@ -73,17 +74,19 @@ void wp_journal_done(struct wp_journal *j);
 #define _cleanup_journal_ __attribute__((cleanup(wp_journal_done)))
 
 struct wp_journal_report {
-	unsigned runs;	 /* killed runs whose journals were found */
+	unsigned runs;   /* killed runs whose journals were found */
 	unsigned undone; /* changes that were undone now */
-	unsigned left;	 /* settings that somebody else has changed since, left alone */
-	unsigned bad;	 /* files or lines that make no sense or name a forbidden path, skipped */
-	unsigned kept;	 /* changes that could not be undone now (missing right, other namespace), tried again next time */
+	unsigned left;   /* settings that somebody else has changed since, left alone */
+	unsigned bad;    /* files or lines that make no sense or name a forbidden path, skipped */
+	unsigned
+		kept; /* changes that could not be undone now (missing right, other namespace), tried again next time */
 };
 
 /* Undoes what processes that no longer exist left in `dir`. `say` (may be NULL) gets one sentence for each thing that a
  * person should know. 0 also when there is nothing; -ENOENT is not an error. -EPERM when the directory can be written
  * by others. `root` as in struct wp_journal. */
-int wp_journal_replay(const char *dir, const char *root, void (*say)(void *ctx, const char *sentence), void *ctx,
+int wp_journal_replay(const char *dir, const char *root,
+		      void (*say)(void *ctx, const char *sentence), void *ctx,
 		      struct wp_journal_report *ret, struct wp_err *err) WP_MUST_USE;
 
 /* Opens the journal's directory, which is made if `create`, checks its owner and mode, and locks it (released by

@@ -11,10 +11,10 @@
 #include "base/file.h"
 #include "base/units.h"
 
-#define STAT_MAX_BYTES	    4096
-#define FIELD_STARTTIME	    22
+#define STAT_MAX_BYTES      4096
+#define FIELD_STARTTIME     22
 #define FIELD_AFTER_COMMAND 3
-#define NAME_PARTS_MAX	    3
+#define NAME_PARTS_MAX      3
 
 bool wp_journal_name_parse(const char *file, struct wp_journal_name *ret)
 {
@@ -82,7 +82,8 @@ static uint64_t inode_of(const char *path)
 void wp_journal_look_around(struct wp_journal_here *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	if (wp_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret->boot_id, sizeof(ret->boot_id)))
+	if (wp_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret->boot_id,
+			    sizeof(ret->boot_id)))
 		ret->boot_id[0] = '\0';
 	ret->pidns_ino = inode_of("/proc/self/ns/pid");
 	ret->netns_ino = inode_of("/proc/thread-self/ns/net");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,13 +59,13 @@ static bool is_alive(const struct replay *p, int fd, const struct wp_journal_nam
 /* Failures that another start, by root or later, may not meet. */
 static bool is_worth_keeping(int r)
 {
-	return r == -EPERM || r == -EACCES || r == -EROFS || r == -EBUSY || r == -ENOMEM || r == -EINTR ||
-	       r == -EMFILE || r == -ENFILE;
+	return r == -EPERM || r == -EACCES || r == -EROFS || r == -EBUSY || r == -ENOMEM ||
+	       r == -EINTR || r == -EMFILE || r == -ENFILE;
 }
 
 /* Returns whether the entry is settled. */
-static bool undo_one(struct replay *p, const struct wp_journal_text *t, const struct wp_journal_entry *e,
-		     const char *file)
+static bool undo_one(struct replay *p, const struct wp_journal_text *t,
+		     const struct wp_journal_entry *e, const char *file)
 {
 	bool other_boot = t->has_head && strcmp(t->boot_id, p->here.boot_id) != 0;
 	enum wp_undo how;
@@ -76,7 +77,8 @@ static bool undo_one(struct replay *p, const struct wp_journal_text *t, const st
 	if (e->verb == WP_JOURNAL_WRITE && t->has_head && t->netns_ino != p->here.netns_ino &&
 	    wp_journal_path_is_of_netns(e->path)) {
 		p->report.kept++;
-		tell(p, "a killed whyperf changed %s in another network namespace: start whyperf there, or remove %s/%s",
+		tell(p,
+		     "a killed whyperf changed %s in another network namespace: start whyperf there, or remove %s/%s",
 		     e->path, p->dir, file);
 		return false;
 	}
@@ -86,14 +88,15 @@ static bool undo_one(struct replay *p, const struct wp_journal_text *t, const st
 
 		p->report.kept += keep;
 		p->report.bad += !keep;
-		tell(p, "cannot undo the change that a killed whyperf made of %s: %s%s", e->path, strerror(-r),
-		     keep ? "; it is tried again at the next start" : "");
+		tell(p, "cannot undo the change that a killed whyperf made of %s: %s%s", e->path,
+		     strerror(-r), keep ? "; it is tried again at the next start" : "");
 		return !keep;
 	}
 	p->report.undone += how == WP_UNDO_DONE;
 	if (how == WP_UNDO_LEFT && e->verb == WP_JOURNAL_WRITE) {
 		p->report.left++;
-		tell(p, "%s was changed again after a killed whyperf had set it; it is left alone (it was %.80s before)",
+		tell(p,
+		     "%s was changed again after a killed whyperf had set it; it is left alone (it was %.80s before)",
 		     e->path, e->restore);
 	}
 	return true;
@@ -116,8 +119,9 @@ static void undo_file(struct replay *p, int fd, const char *file, const struct w
 	p->report.runs++;
 	if (t->bad) {
 		p->report.bad += t->bad;
-		tell(p, "%u lines of the journal %s/%s make no sense and are skipped, the first: %s", t->bad, p->dir,
-		     file, t->first_bad);
+		tell(p,
+		     "%u lines of the journal %s/%s make no sense and are skipped, the first: %s",
+		     t->bad, p->dir, file, t->first_bad);
 	}
 	for (size_t i = t->n; i > 0; i--) {
 		if (undo_one(p, t, &t->v[i - 1], file))
@@ -129,7 +133,8 @@ static void undo_file(struct replay *p, int fd, const char *file, const struct w
 		unlinkat(p->dirfd, file, 0);
 	undone = p->report.undone - undone;
 	if (undone)
-		tell(p, "undid %u change%s that a killed whyperf had left", undone, undone == 1 ? "" : "s");
+		tell(p, "undid %u change%s that a killed whyperf had left", undone,
+		     undone == 1 ? "" : "s");
 }
 
 static void skip_file(struct replay *p, const char *file, const char *why)
@@ -140,8 +145,8 @@ static void skip_file(struct replay *p, const char *file, const char *why)
 
 static void replay_file(struct replay *p, const char *file, const struct wp_journal_name *name)
 {
-	_cleanup_close_ int fd =
-		openat(p->dirfd, file, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	_cleanup_close_ int fd = openat(
+		p->dirfd, file, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	_cleanup_journal_text_ struct wp_journal_text t = { 0 };
 	_cleanup_buf_ struct wp_buf text = WP_BUF(WP_JOURNAL_FILE_MAX);
 	struct stat st;
@@ -169,10 +174,13 @@ static bool is_own(const struct replay *p, const struct wp_journal_name *name)
 	return name->pid == p->self.pid && name->starttime == p->self.starttime;
 }
 
-int wp_journal_replay(const char *dir, const char *root, void (*say)(void *ctx, const char *sentence), void *ctx,
+int wp_journal_replay(const char *dir, const char *root,
+		      void (*say)(void *ctx, const char *sentence), void *ctx,
 		      struct wp_journal_report *ret, struct wp_err *err)
 {
-	struct replay p = { .dir = dir, .root = root, .say = say, .ctx = ctx, .self.pid = (int)getpid() };
+	struct replay p = {
+		.dir = dir, .root = root, .say = say, .ctx = ctx, .self.pid = (int)getpid()
+	};
 	_cleanup_close_ int dirfd = -1;
 	struct dirent *e;
 	DIR *list;

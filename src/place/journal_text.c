@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-#define FORMAT_VERSION	"1"
-#define FIELDS_MAX	6
-#define POOL_MAX_BYTES	((size_t)WP_JOURNAL_FILE_MAX * 2)
+#define FORMAT_VERSION  "1"
+#define FIELDS_MAX      6
+#define POOL_MAX_BYTES  ((size_t)WP_JOURNAL_FILE_MAX * 2)
 #define LAB_FILE_PREFIX "/run/netns/whyperf-"
 
 static const char *const verb_names[WP_JOURNAL_VERBS] = {
@@ -26,7 +26,7 @@ static const char *const verb_names[WP_JOURNAL_VERBS] = {
 enum extent {
 	EXACTLY,
 	ONE_NAME, /* the prefix is completed by characters other than '/' */
-	BELOW,	  /* the prefix is completed by a path */
+	BELOW,    /* the prefix is completed by a path */
 };
 
 static const struct {
@@ -78,8 +78,9 @@ bool wp_journal_path_allowed(enum wp_journal_verb verb, const char *path)
 
 		if (allowed[i].verb != verb || strncmp(path, prefix, strlen(prefix)) != 0)
 			continue;
-		if (allowed[i].extent == EXACTLY ? !*rest :
-						   *rest && (allowed[i].extent == BELOW || !strchr(rest, '/')))
+		if (allowed[i].extent == EXACTLY
+			    ? !*rest
+			    : *rest && (allowed[i].extent == BELOW || !strchr(rest, '/')))
 			return true;
 	}
 	return false;
@@ -140,8 +141,8 @@ static int put_escaped(struct wp_buf *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
-		int r = c <= ' ' || c == '%' || c == 0x7f ? wp_buf_printf(out, "%%%02X", c) :
-							    wp_buf_append(out, s, 1);
+		int r = c <= ' ' || c == '%' || c == 0x7f ? wp_buf_printf(out, "%%%02X", c)
+							  : wp_buf_append(out, s, 1);
 
 		if (r)
 			return r;
@@ -149,7 +150,8 @@ static int put_escaped(struct wp_buf *out, const char *s)
 	return 0;
 }
 
-int wp_journal_put_head(struct wp_buf *out, const char *boot_id, uint64_t pidns_ino, uint64_t netns_ino)
+int wp_journal_put_head(struct wp_buf *out, const char *boot_id, uint64_t pidns_ino,
+			uint64_t netns_ino)
 {
 	wp_buf_printf(out, "head\t" FORMAT_VERSION "\t");
 	put_escaped(out, boot_id);
@@ -279,8 +281,9 @@ static int parse_now(struct wp_journal_text *t, char *field[FIELDS_MAX], size_t 
 	uint32_t id;
 	char *set;
 
-	if (n != 3 || !parse_id(field[1], &id) || !(e = find(t, id)) || e->verb != WP_JOURNAL_WRITE ||
-	    !unescape(field[2]) || strlen(field[2]) > WP_JOURNAL_VALUE_MAX)
+	if (n != 3 || !parse_id(field[1], &id) || !(e = find(t, id)) ||
+	    e->verb != WP_JOURNAL_WRITE || !unescape(field[2]) ||
+	    strlen(field[2]) > WP_JOURNAL_VALUE_MAX)
 		return 0;
 	set = wp_pool_strdup(&t->pool, field[2]);
 	if (!set)
@@ -377,7 +380,7 @@ int wp_journal_text_parse(const char *data, size_t len, struct wp_journal_text *
 		at = newline + 1;
 	}
 	*ret = t;
-	t = (struct wp_journal_text){ 0 };
+	t = (struct wp_journal_text) { 0 };
 	return 0;
 }
 
@@ -387,5 +390,5 @@ void wp_journal_text_done(struct wp_journal_text *t)
 		return;
 	free(t->v);
 	wp_pool_done(&t->pool);
-	*t = (struct wp_journal_text){ 0 };
+	*t = (struct wp_journal_text) { 0 };
 }

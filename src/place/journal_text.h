@@ -23,10 +23,10 @@
 #include "base/err.h"
 #include "base/pool.h"
 
-#define WP_JOURNAL_ENTRIES_MAX 16384	 /* IRQs and queues of the largest hosts, twice */
-#define WP_JOURNAL_FILE_MAX    (4 << 20) /* bytes */
-#define WP_JOURNAL_PATH_MAX    512
-#define WP_JOURNAL_VALUE_MAX   4096 /* a CPU mask of 8192 CPUs is 2303 characters */
+#define WP_JOURNAL_ENTRIES_MAX  16384     /* IRQs and queues of the largest hosts, twice */
+#define WP_JOURNAL_FILE_MAX     (4 << 20) /* bytes */
+#define WP_JOURNAL_PATH_MAX     512
+#define WP_JOURNAL_VALUE_MAX    4096 /* a CPU mask of 8192 CPUs is 2303 characters */
 #define WP_JOURNAL_BOOT_ID_SIZE 40
 
 enum wp_journal_verb {
@@ -51,9 +51,9 @@ struct wp_journal_text {
 	uint64_t pidns_ino, netns_ino;
 	struct wp_journal_entry *v; /* owned; not forgotten, in the order of the file */
 	size_t n, cap;
-	uint32_t last_id;  /* they ascend */
-	unsigned bad;	   /* lines skipped */
-	char first_bad[80]; /* the beginning of the first of them, printable */
+	uint32_t last_id;    /* they ascend */
+	unsigned bad;        /* lines skipped */
+	char first_bad[80];  /* the beginning of the first of them, printable */
 	struct wp_pool pool; /* holds the strings */
 };
 
@@ -63,7 +63,8 @@ void wp_journal_text_done(struct wp_journal_text *t);
 #define _cleanup_journal_text_ __attribute__((cleanup(wp_journal_text_done)))
 
 /* Appends one line. */
-int wp_journal_put_head(struct wp_buf *out, const char *boot_id, uint64_t pidns_ino, uint64_t netns_ino) WP_MUST_USE;
+int wp_journal_put_head(struct wp_buf *out, const char *boot_id, uint64_t pidns_ino,
+			uint64_t netns_ino) WP_MUST_USE;
 int wp_journal_put_entry(struct wp_buf *out, const struct wp_journal_entry *e) WP_MUST_USE;
 int wp_journal_put_now(struct wp_buf *out, uint32_t id, const char *set) WP_MUST_USE;
 int wp_journal_put_forget(struct wp_buf *out, uint32_t id) WP_MUST_USE;

@@ -19,7 +19,8 @@ static int full_path(const char *root, const char *path, char out[static PATH_MA
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-int wp_journal_read_value(const char *root, const char *path, char ret[static WP_JOURNAL_VALUE_MAX + 1])
+int wp_journal_read_value(const char *root, const char *path,
+			  char ret[static WP_JOURNAL_VALUE_MAX + 1])
 {
 	_cleanup_buf_ struct wp_buf text = WP_BUF(WP_JOURNAL_VALUE_MAX);
 	char full[PATH_MAX];
@@ -108,7 +109,8 @@ static int undo_rmdir(const char *full, enum wp_undo *ret_undo)
 	return 0;
 }
 
-int wp_journal_undo_entry(const char *root, const struct wp_journal_entry *e, enum wp_undo *ret_undo)
+int wp_journal_undo_entry(const char *root, const struct wp_journal_entry *e,
+			  enum wp_undo *ret_undo)
 {
 	char full[PATH_MAX];
 	int r;

@@ -248,7 +248,8 @@ static void test_failed_undo_stays(void **state)
 	assert_int_equal(count_journals(w), 0);
 }
 
-static void kill_child_after(const struct world *w, void (*work)(const struct world *w), int64_t delay_ns)
+static void kill_child_after(const struct world *w, void (*work)(const struct world *w),
+			     int64_t delay_ns)
 {
 	pid_t pid = fork();
 	int status;
@@ -279,9 +280,23 @@ static void busy_work(const struct world *w)
 
 		fd = open(in(w, LAB, full), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		close(fd);
-		if (bad || fd < 0 || wp_journal_change(&j, RMEM, "1000", NULL, NULL) || wp_journal_undo_all(&j, NULL))
+		if (bad || fd < 0 || wp_journal_change(&j, RMEM, "1000", NULL, NULL) ||
+		    wp_journal_undo_all(&j, NULL))
 			_exit(1);
 	}
+}
+
+/* Unlike a setting in /proc or /sys, a plain file can be found truncated and not yet written; that is this test's tree,
+ * not the journal. Puts such a file right and counts it. */
+static unsigned mend(const struct world *w, const char *path, const char *value)
+{
+	char now[WP_JOURNAL_VALUE_MAX + 1];
+
+	assert_int_equal(wp_journal_read_value(w->root, path, now), 0);
+	if (now[0])
+		return 0;
+	put(w, path, value);
+	return 1;
 }
 
 static void test_kill_at_any_moment(void **state)
@@ -298,7 +313,9 @@ static void test_kill_at_any_moment(void **state)
 		kill_child_after(w, busy_work, (int64_t)wp_rng_below(&rng, 20000) * WP_NS_PER_US);
 		report = replay(w);
 		undone += report.undone;
-		assert_int_equal(report.bad + report.kept + report.left, 0);
+		assert_int_equal(report.bad + report.kept, 0);
+		assert_int_equal(report.left, mend(w, RPS, "00000001") + mend(w, IRQ, "0-1") +
+						      mend(w, RMEM, "212992"));
 		assert_value(w, RPS, "00000001");
 		assert_value(w, IRQ, "0-1");
 		assert_value(w, RMEM, "212992");
@@ -313,7 +330,8 @@ static void change_two(const struct world *w)
 {
 	struct wp_journal j = journal_of(w);
 
-	if (wp_journal_change(&j, RPS, "2", NULL, NULL) || wp_journal_change(&j, IRQ, "1", NULL, NULL))
+	if (wp_journal_change(&j, RPS, "2", NULL, NULL) ||
+	    wp_journal_change(&j, IRQ, "1", NULL, NULL))
 		_exit(1);
 }
 
@@ -382,7 +400,8 @@ static void test_the_living_are_left_alone(void **state)
 	assert_int_equal(wp_journal_undo_all(&j, NULL), 0);
 }
 
-static void put_journal(struct world *w, const char *name, const char *boot_id, uint64_t netns_ino, const char *lines)
+static void put_journal(struct world *w, const char *name, const char *boot_id, uint64_t netns_ino,
+			const char *lines)
 {
 	_cleanup_buf_ struct wp_buf b = WP_BUF(1 << 16);
 	struct wp_journal_here here;
@@ -517,7 +536,8 @@ static void test_concurrent_starters(void **state)
 
 			if (wp_journal_replay(w->dir, w->root, NULL, NULL, &report, NULL))
 				_exit(1);
-			_exit(write(pipes[1], &report.undone, sizeof(report.undone)) != sizeof(report.undone));
+			_exit(write(pipes[1], &report.undone, sizeof(report.undone)) !=
+			      sizeof(report.undone));
 		}
 	}
 	for (int i = 0; i < 8; i++) {

@@ -19,7 +19,10 @@ static void test_round_trip(void **state)
 	_cleanup_buf_ struct wp_buf b = WP_BUF(1 << 16);
 	_cleanup_journal_text_ struct wp_journal_text t = { 0 };
 	char lab_a[] = "/run/netns/whyperf-x-a", irq[] = "/proc/irq/38/smp_affinity_list";
-	char rmem[] = "/proc/sys/net/ipv4/tcp_rmem", three[] = "4096\t131072\t6291456", odd[] = " %\n\x7f" "e", empty[] = "";
+	char rmem[] = "/proc/sys/net/ipv4/tcp_rmem", three[] = "4096\t131072\t6291456",
+	     odd[] = " %\n\x7f"
+		     "e",
+	     empty[] = "";
 	struct wp_journal_entry e[] = {
 		{ 1, WP_JOURNAL_UNLINK, lab_a, NULL, NULL },
 		{ 2, WP_JOURNAL_UNMOUNT, lab_a, NULL, NULL },
@@ -101,7 +104,8 @@ static void test_bad_lines_are_skipped(void **state)
 		_cleanup_journal_text_ struct wp_journal_text t = { 0 };
 		_cleanup_buf_ struct wp_buf b = WP_BUF(4096);
 
-		assert_int_equal(wp_buf_printf(&b, "%s\n9\tunlink\t/run/netns/whyperf-ok\n", bad[i]), 0);
+		assert_int_equal(
+			wp_buf_printf(&b, "%s\n9\tunlink\t/run/netns/whyperf-ok\n", bad[i]), 0);
 		assert_int_equal(wp_journal_text_parse(b.data, b.len, &t), 0);
 		if (t.bad != 1 || t.n != 1)
 			fail_msg("'%s': %u bad, %zu good", bad[i], t.bad, t.n);
@@ -200,8 +204,10 @@ static void test_same_value(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const bad[] = { "",	 ".",	"..",	"1",	   "-",		 "1-",	    "-1",
-					   "0-1", "a-b", "1-2x", "1-2-3-4", "4294967296-1", "lab.lock", "1-2/3" };
+	static const char *const bad[] = { "",         ".",    "..",      "1",
+					   "-",        "1-",   "-1",      "0-1",
+					   "a-b",      "1-2x", "1-2-3-4", "4294967296-1",
+					   "lab.lock", "1-2/3" };
 	struct wp_journal_name name;
 
 	(void)state;
@@ -216,7 +222,8 @@ static void test_names(void **state)
 
 static void test_starttime(void **state)
 {
-	static const char stat[] = "42 (a) b (c) S 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2";
+	static const char stat[] =
+		"42 (a) b (c) S 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2";
 	size_t enough = strlen(stat) - strlen("1 2");
 	uint64_t v = 0, again = 0;
 
@@ -241,10 +248,14 @@ static void test_starttime(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_every_truncation),
-		cmocka_unit_test(test_bad_lines_are_skipped), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_allowed_paths), cmocka_unit_test(test_same_value),
-		cmocka_unit_test(test_names),	      cmocka_unit_test(test_starttime),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_every_truncation),
+		cmocka_unit_test(test_bad_lines_are_skipped),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_allowed_paths),
+		cmocka_unit_test(test_same_value),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_starttime),
 	};
 
 	return cmocka_run_group_tests_name("journal text", tests, NULL, NULL);

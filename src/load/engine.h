@@ -7,8 +7,9 @@
  * Threads: load/load.h starts one worker a CPU (never one a stream), pins it, waits at a gate and
  * calls ops->run(worker) at the start time. run() returns when all its streams have ended or the
  * stop flag is set and the work is flushed. It counts into the stream's own cache lines with
- * relaxed stores (wp_stream_count()); the sampler reads them at any time. No lock, allocation,
- * formatting or clock call per write.
+ * relaxed stores (wp_stream_add()); the sampler reads them at any time. No lock, allocation,
+ * formatting or clock call per write. Each stream ends once, by wp_stream_end(); those that run()
+ * leaves open are ended as cancelled.
  */
 #ifndef WP_LOAD_ENGINE_H
 #define WP_LOAD_ENGINE_H
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "model/plan.h"
 
@@ -42,22 +44,28 @@ enum wp_stream_role {
 struct wp_stream_counters {
 	_Alignas(64) _Atomic uint64_t bytes;
 	_Atomic uint64_t calls; /* system calls that moved data */
-	_Atomic uint64_t zerocopy_sends,
-		zerocopy_copied; /* completions; of them those the kernel copied */
-	_Atomic uint64_t corrupt_blocks;
-	_Atomic int64_t first_ns,
-		last_ns;   /* first and last byte moved; 0 = none yet. last_ns is set at the end of
-			      the   stream and when it idles, not per call */
+	/* completions of zero-copy sends; of them those the kernel copied */
+	_Atomic uint64_t zerocopy_sends, zerocopy_copied;
+	_Atomic uint64_t corrupt_blocks, corrupt_at; /* corrupt_at: stream offset of the first wrong
+							byte, when there is one */
+	_Atomic uint64_t shortfall_bytes; /* paced: what fell due but could not be sent in
+							time, and was dropped */
+	/* First and last byte moved; 0 = none yet. last_ns is set at the end of the stream and when it
+	 * idles, not per call. */
+	_Atomic int64_t first_ns, last_ns;
 	_Atomic int error; /* negative errno that ended the stream; 0 */
 	_Atomic bool ended;
 };
 
+struct wp_load;
+
 struct wp_stream {
-	int fd; /* borrowed from the spec */
+	int fd; /* borrowed from the spec; the engine may make it nonblocking */
 	enum wp_stream_role role;
 	uint64_t limit_bytes; /* sender: stop after exactly these; 0 = none */
 	struct wp_stream_counters *count;
 	unsigned index;
+	struct wp_load *load;
 	void *ctx; /* engine's, ops->stream_size bytes, zeroed */
 };
 
@@ -67,11 +75,14 @@ struct wp_worker {
 	size_t n_streams;
 	const _Atomic bool *stop;  /* senders: finish now (flush, shutdown(SHUT_WR)) */
 	const _Atomic bool *abort; /* everybody: leave at once */
-	int wake_fd;               /* becomes readable with stop or abort: for poll/epoll */
+	int wake_fd;  /* becomes readable with stop and again with abort: for senders */
+	int abort_fd; /* becomes readable with abort: for those who outlive a stop */
 	int64_t start_ns;
-	void *buffer; /* page-aligned, plan->length_bytes (at least 4096), filled as the plan says
-		       */
+	/* Page-aligned, buffer_bytes each (plan->length_bytes, at least 4096). `buffer` is filled as
+	 * the plan says and is there when the worker has a sender, `sink` when it has a receiver. */
+	void *buffer, *sink;
 	size_t buffer_bytes;
+	struct wp_load *load;
 };
 
 struct wp_engine {
@@ -90,6 +101,45 @@ struct wp_engine {
 };
 
 extern const struct wp_engine *const wp_engines[]; /* NULL-terminated */
+/* Counts one system call that moved `bytes`. */
+static inline void wp_stream_add(struct wp_stream *s, uint64_t bytes)
+{
+	struct wp_stream_counters *c = s->count;
+	uint64_t before = atomic_load_explicit(&c->bytes, memory_order_relaxed);
+	uint64_t calls = atomic_load_explicit(&c->calls, memory_order_relaxed);
+
+	if (before == 0)
+		atomic_store_explicit(&c->first_ns, wp_now_ns(), memory_order_relaxed);
+	atomic_store_explicit(&c->bytes, before + bytes, memory_order_relaxed);
+	atomic_store_explicit(&c->calls, calls + 1, memory_order_relaxed);
+}
+
+/* The stream's last byte has moved by now (at the end, and when it idles). */
+static inline void wp_stream_stamp(struct wp_stream *s)
+{
+	atomic_store_explicit(&s->count->last_ns, wp_now_ns(), memory_order_relaxed);
+}
+
+static inline bool wp_stream_ended(const struct wp_stream *s)
+{
+	return atomic_load_explicit(&s->count->ended, memory_order_relaxed);
+}
+
+/* The stream is over; `error` is 0 or the negative errno that ended it. Later calls do nothing. */
+void wp_stream_end(struct wp_stream *s, int error);
+/* Says how the bytes of that role are really moved: a string constant. The last call counts. */
+void wp_worker_method(struct wp_worker *w, enum wp_stream_role role, const char *method);
+
+static inline bool wp_worker_stopping(const struct wp_worker *w)
+{
+	return atomic_load_explicit(w->stop, memory_order_relaxed);
+}
+
+static inline bool wp_worker_aborting(const struct wp_worker *w)
+{
+	return atomic_load_explicit(w->abort, memory_order_relaxed);
+}
+
 const struct wp_engine *wp_engine_find(const char *name);
 /* Checks one row: ABI, names, callbacks that its flags need. For the table test. */
 int wp_engine_check(const struct wp_engine *e, struct wp_err *err) WP_MUST_USE;

@@ -5,13 +5,19 @@
  *	wp_load_new(&spec, &load, &err);     threads exist, are pinned and wait at the gate
  *	wp_load_go(load, wp_now_ns());
  *	... wp_load_count() at every interval ...
- *	wp_load_stop(load);                  senders flush and half-close; receivers go on to end of
- *stream wp_load_join(load, deadline_ns);     beyond the deadline sockets are shut down and threads
- *leave wp_load_thread_use() ... wp_load_free(load);
+ *	wp_load_stop(load);                  senders flush and half-close; receivers go on to
+ *	                                     end of stream
+ *	wp_load_join(load, deadline_ns);     beyond the deadline sockets are shut down and
+ *	                                     threads leave
+ *	wp_load_thread_use() ...
+ *	wp_load_free(load);
  *
- * The fds stay the caller's and are closed by the caller after wp_load_free(). Threads:
- *min(streams, CPUs), where CPUs is plan->cpus (the local list given in the spec) or, without one,
- *the CPUs the process may use.
+ * The fds stay the caller's (made nonblocking) and are closed by the caller after wp_load_free().
+ * Threads: min(streams, CPUs), where CPUs is spec->cpus or, when that is empty, the CPUs the process
+ * may use. Stream i is moved by thread i modulo their number.
+ *
+ * One thread owns a load and calls these functions, except wp_load_count(), wp_load_thread_use(),
+ * wp_load_thread_cpu(), wp_load_method() and wp_load_senders_done(), which any thread may call.
  */
 #ifndef WP_LOAD_LOAD_H
 #define WP_LOAD_LOAD_H
@@ -36,7 +42,11 @@ struct wp_load_spec {
 };
 
 struct wp_stream_count {
-	uint64_t bytes, calls, zerocopy_sends, zerocopy_copied, corrupt_blocks;
+	uint64_t bytes, calls, zerocopy_sends, zerocopy_copied;
+	uint64_t corrupt_blocks; /* of WP_FILL_BLOCK bytes (load/fill.h) */
+	uint64_t corrupt_at;     /* stream offset of the first wrong byte, if there are any */
+	uint64_t
+		shortfall_bytes; /* paced: fell due but could not be sent in time; never made up for */
 	int64_t first_ns, last_ns;
 	int error;
 	bool ended;
@@ -47,7 +57,8 @@ int wp_load_new(const struct wp_load_spec *spec, struct wp_load **ret,
 		struct wp_err *err) WP_MUST_USE;
 void wp_load_go(struct wp_load *load, int64_t start_ns);
 void wp_load_stop(struct wp_load *load);
-/* 0, or -ETIMEDOUT when streams had to be cut off at the deadline. */
+/* 0, or -ETIMEDOUT when streams had to be cut off at the deadline (their error is then -ECANCELED). A
+ * deadline in the past cuts at once. May be called again. */
 int wp_load_join(struct wp_load *load, int64_t deadline_ns);
 /* An eventfd that becomes readable when every stream has ended. Borrowed. */
 int wp_load_done_fd(const struct wp_load *load);
@@ -56,8 +67,8 @@ int wp_load_done_fd(const struct wp_load *load);
 bool wp_load_senders_done(const struct wp_load *load);
 void wp_load_count(const struct wp_load *load, size_t stream, struct wp_stream_count *ret);
 size_t wp_load_threads(const struct wp_load *load);
-/* Figures of worker `i`, readable during the run and after join (own schedstat and rusage, last
- * CPU). Strings are constants. */
+/* Figures of worker `i` since the start, readable during the run and after join: CPU time, run delay
+ * (schedstat), last CPU; context switches only once the thread has ended. Strings are constants. */
 void wp_load_thread_use(const struct wp_load *load, size_t i, struct wp_thread_use *ret);
 /* CPU that worker `i` runs on now (or last ran on), -1 unknown. */
 int wp_load_thread_cpu(const struct wp_load *load, size_t i);

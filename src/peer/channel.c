@@ -2,6 +2,8 @@
 #include "peer/channel.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,27 @@ struct wp_channel {
 	struct wp_buf in; /* text that no call has taken yet */
 	size_t scanned;   /* bytes of it known to hold no newline */
 	size_t max_line_bytes, max_values;
+	int64_t until_ns; /* the end of all waits */
 };
+
+/* A vanished other end is noticed by the kernel, too. A socket that is not TCP does without. */
+static void watch_over(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, WP_PEER_KEEP_IDLE_S },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, WP_PEER_KEEP_IDLE_S },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, WP_PEER_USER_TIMEOUT_MS },
+		{ IPPROTO_TCP, TCP_NODELAY, 1 },
+	};
+
+	for (size_t i = 0; i < WP_ARRAY_SIZE(options); i++)
+		(void)!setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+				  sizeof(options[i].value));
+}
 
 int wp_channel_new(int fd, size_t max_line_bytes, size_t max_values, struct wp_channel **ret,
 		   struct wp_err *err)
@@ -32,7 +54,9 @@ int wp_channel_new(int fd, size_t max_line_bytes, size_t max_values, struct wp_c
 	if (!c)
 		return wp_err_sys(err, -ENOMEM, "cannot talk to the other end");
 	c->fd = fd;
+	watch_over(fd);
 	c->wake_fd = -1;
+	c->until_ns = INT64_MAX;
 	c->max_line_bytes = max_line_bytes;
 	c->max_values = max_values;
 	c->in = WP_BUF(max_line_bytes + 2 * CHUNK_BYTES);
@@ -60,6 +84,11 @@ void wp_channel_wake_on(struct wp_channel *c, int fd)
 	c->wake_fd = fd;
 }
 
+void wp_channel_until(struct wp_channel *c, int64_t until_ns)
+{
+	c->until_ns = until_ns;
+}
+
 void wp_channel_interruptible(struct wp_channel *c, bool yes)
 {
 	c->interruptible = yes;
@@ -79,6 +108,8 @@ static int64_t deadline_after(int64_t start_ns, int64_t timeout_ns, size_t bytes
 /* Until the socket is ready for `events`, the wake fd is readable or time is up. */
 static int wait_for(struct wp_channel *c, short events, int64_t deadline_ns, struct wp_err *err)
 {
+	if (deadline_ns > c->until_ns)
+		deadline_ns = c->until_ns;
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = c->fd, .events = events },
 					 { .fd = c->wake_fd, .events = POLLIN } };
@@ -363,6 +394,7 @@ int wp_channel_secure(struct wp_channel *c, const struct wp_key *key, bool serve
 void wp_channel_linger(struct wp_channel *c, int64_t timeout_ns)
 {
 	int64_t deadline_ns = wp_now_ns() + timeout_ns;
+	size_t thrown_away = 0;
 
 	if (c->tls) {
 		wp_tls_close(c->tls);
@@ -372,7 +404,7 @@ void wp_channel_linger(struct wp_channel *c, int64_t timeout_ns)
 	if (shutdown(c->fd, SHUT_WR) < 0)
 		return;
 	c->eof = false;
-	while (wp_now_ns() < deadline_ns) {
+	while (wp_now_ns() < deadline_ns && thrown_away < WP_PEER_LINGER_BYTES) {
 		char chunk[CHUNK_BYTES];
 		ssize_t n = recv_raw(c, chunk, sizeof(chunk), NULL);
 
@@ -380,5 +412,6 @@ void wp_channel_linger(struct wp_channel *c, int64_t timeout_ns)
 			n = wait_for(c, POLLIN, deadline_ns, NULL) < 0 ? 0 : 1;
 		if (n <= 0)
 			return;
+		thrown_away += (size_t)n;
 	}
 }

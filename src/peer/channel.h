@@ -38,6 +38,8 @@ void wp_channel_free(struct wp_channel *c); /* closes the socket */
 int wp_channel_fd(const struct wp_channel *c);
 /* A borrowed fd that ends every wait when it is readable; -1 = none. */
 void wp_channel_wake_on(struct wp_channel *c, int fd);
+/* No wait goes on beyond this time (CLOCK_MONOTONIC), whatever its timeout: for last words. */
+void wp_channel_until(struct wp_channel *c, int64_t until_ns);
 /* A signal ends a wait with -EINTR; without this waits go on. */
 void wp_channel_interruptible(struct wp_channel *c, bool yes);
 bool wp_channel_is_secure(const struct wp_channel *c);

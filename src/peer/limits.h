@@ -47,10 +47,15 @@
 #define WP_PEER_DRAIN_NS (3 * WP_NS_PER_S)
 /* After the server's last message: how long the client may take to read it and close. */
 #define WP_PEER_LINGER_NS (2 * WP_NS_PER_S)
-/* After SIGTERM everything is over within two seconds: this much for each last message. */
-#define WP_PEER_FAREWELL_NS (500 * WP_NS_PER_MS)
+/* ... and send meanwhile: more than an honest client has on its way. */
+#define WP_PEER_LINGER_BYTES (256u << 10)
+/* After SIGTERM everything is over within two seconds: this much for all last messages of a session
+ * together. */
+#define WP_PEER_FAREWELL_NS (1 * WP_NS_PER_S)
 /* The kernel gives up a control connection whose data is not acknowledged for so long (ms). */
 #define WP_PEER_USER_TIMEOUT_MS 20000
+/* ... and one that says nothing is probed after five seconds, three times. */
+#define WP_PEER_KEEP_IDLE_S 5
 
 /* Connections that have not said what they are. More than a burst of data connections that the
  * accept loop has not read yet; each costs one fd and 100 bytes. */

@@ -64,5 +64,7 @@ struct wp_peer_session {
 
 extern const struct wp_peer_ops *const wp_peers[]; /* NULL-terminated */
 const struct wp_peer_ops *wp_peer_find(const char *name);
+/* Checks one row: name, port, callbacks. For the table test. */
+int wp_peer_check(const struct wp_peer_ops *ops, struct wp_err *err) WP_MUST_USE;
 
 #endif

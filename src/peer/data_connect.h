@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * data_connect.h - opens a client's data connections: many at once, so that 1,000 streams over a
+ * long path cost a few round trips, to the address and from the address of the control connection.
+ */
+#ifndef WP_PEER_DATA_CONNECT_H
+#define WP_PEER_DATA_CONNECT_H
+
+#include "load/load.h"
+#include "model/plan.h"
+#include "peer/preamble.h"
+
+/* Fills streams[i].fd (each -1 on entry) with a connected socket that has the plan's options and
+ * whose preamble is sent. On failure those that are open stay in `streams`; the caller closes
+ * them. `timeout_ns` is for each batch of WP_PEER_CONNECT_BATCH. */
+int wp_data_connect(int control_fd, const struct wp_plan *plan,
+		    const uint8_t token[static WP_TOKEN_BYTES], struct wp_stream_spec *streams,
+		    size_t n, int64_t timeout_ns, struct wp_err *err) WP_MUST_USE;
+
+#endif

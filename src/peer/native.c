@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * native.c - the client half of whyperf's own protocol (peer/proto.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "model/json.h"
+#include "net/sock.h"
+#include "peer/channel.h"
+#include "peer/data_connect.h"
+#include "peer/limits.h"
+#include "peer/message.h"
+#include "peer/peers.h"
+#include "peer/proto.h"
+
+#define DEFAULT_TIMEOUT_NS (10 * WP_NS_PER_S)
+#define MAX_MESSAGES       1000 /* taken at one wake-up: the server pings every two seconds */
+/* How long the result of a server that ended the test itself is waited for. */
+#define LAST_RESULT_NS (3 * WP_NS_PER_S)
+
+struct native {
+	struct wp_peer_session base; /* first */
+	const struct wp_plan *plan;  /* borrowed */
+	int64_t timeout_ns;
+	struct wp_channel *c;
+	enum wp_talk talk;
+	struct wp_hello server;
+	uint8_t token[WP_TOKEN_BYTES];
+	bool done;      /* the server said so */
+	json_t *result; /* message */
+	int failed;     /* what ended the talk: negative errno */
+	struct wp_err failure;
+};
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+static int send_message(struct native *n, json_t *message, struct wp_err *err)
+{
+	int r = message ? wp_channel_send(n->c, message, n->timeout_ns, err)
+			: wp_err_sys(err, -ENOMEM, "cannot make a message");
+
+	json_decref(message);
+	return r;
+}
+
+static int on_hello(void *arg, const json_t *message, struct wp_err *err)
+{
+	struct native *n = arg;
+
+	wp_hello_from(message, &n->server);
+	if (n->server.protocol != WP_PROTOCOL_VERSION)
+		return wp_err_set(err, -EPROTO,
+				  "the server (whyperf %s) speaks protocol version %d, this client "
+				  "version %d; install the same version on both ends",
+				  n->server.version, n->server.protocol, WP_PROTOCOL_VERSION);
+	n->talk = WP_TALK_TEST;
+	return 0;
+}
+
+static int on_accept(void *arg, const json_t *message, struct wp_err *err)
+{
+	struct native *n = arg;
+
+	n->talk = WP_TALK_CONNECT;
+	return wp_accept_from(message, n->token, err);
+}
+
+static int on_ready(void *arg, const json_t *message, struct wp_err *err)
+{
+	struct native *n = arg;
+
+	(void)message;
+	(void)err;
+	n->talk = WP_TALK_READY;
+	return 0;
+}
+
+static int on_started(void *arg, const json_t *message, struct wp_err *err)
+{
+	struct native *n = arg;
+
+	(void)message;
+	(void)err;
+	n->talk = WP_TALK_RUN;
+	return 0;
+}
+
+static int on_ping(void *arg, const json_t *message, struct wp_err *err)
+{
+	(void)message;
+	return send_message(arg, wp_message_new(WP_MSG_PONG), err);
+}
+
+static int on_done(void *arg, const json_t *message, struct wp_err *err)
+{
+	struct native *n = arg;
+
+	(void)message;
+	(void)err;
+	n->done = true;
+	return 0;
+}
+
+static int on_result(void *arg, const json_t *message, struct wp_err *err)
+{
+	struct native *n = arg;
+
+	(void)err;
+	/* The dispatcher lends it; a reference is all that is taken. */
+	n->result = json_incref((json_t *)(uintptr_t)message);
+	n->talk = WP_TALK_OVER;
+	return 0;
+}
+
+static int on_error(void *arg, const json_t *message, struct wp_err *err)
+{
+	char says[sizeof(err->msg)];
+
+	(void)arg;
+	wp_error_from(message, says, sizeof(says));
+	return wp_err_set(err, -ECONNABORTED, "%s", says);
+}
+
+static wp_message_handler *const handlers[WP_MSG_N] = {
+	[WP_MSG_HELLO] = on_hello,     [WP_MSG_ACCEPT] = on_accept, [WP_MSG_READY] = on_ready,
+	[WP_MSG_STARTED] = on_started, [WP_MSG_PING] = on_ping,     [WP_MSG_DONE] = on_done,
+	[WP_MSG_RESULT] = on_result,   [WP_MSG_ERROR] = on_error,
+};
+
+static int take_one(struct native *n, int64_t timeout_ns, struct wp_err *err)
+{
+	json_t *message = NULL;
+	int r = wp_channel_recv(n->c, &message, timeout_ns, err);
+
+	if (r < 0)
+		return r;
+	r = wp_message_dispatch(message, WP_SERVER, n->talk, handlers, n, err);
+	json_decref(message);
+	return r;
+}
+
+/* Takes messages until the talk has left the state it is in. Each sign of life starts the timeout
+ * anew, `most_ns` bounds them all. */
+static int answer(struct native *n, int64_t most_ns, struct wp_err *err)
+{
+	int64_t until_ns = wp_now_ns() + most_ns;
+	enum wp_talk before = n->talk;
+
+	while (n->talk == before) {
+		int64_t left_ns = until_ns - wp_now_ns();
+		int r;
+
+		if (left_ns <= 0)
+			return wp_err_set(err, -ETIMEDOUT,
+					  "the server is there but does not answer");
+		r = take_one(n, left_ns < n->timeout_ns ? left_ns : n->timeout_ns, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- connect ---------------------------------------------------------------------------------- */
+
+static int say_hello(struct native *n, struct wp_err *err)
+{
+	struct wp_hello hello = { .protocol = WP_PROTOCOL_VERSION,
+				  .version = WP_VERSION,
+				  .tcp = true };
+	char boot_id[64];
+	int r;
+
+	if (wp_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot_id,
+			    sizeof(boot_id)) == 0)
+		wp_boot_hash(boot_id, hello.boot);
+	r = send_message(n, wp_message_hello(&hello), err);
+	if (!r)
+		r = answer(n, n->timeout_ns, err);
+	if (r == -EBADMSG || r == -E2BIG) {
+		if (err)
+			err->msg[0] = '\0';
+		return wp_err_set(err, r,
+				  "what listens there does not speak whyperf's protocol; is it "
+				  "another program's port?");
+	}
+	if (!r)
+		n->base.same_machine = hello.boot[0] && !strcmp(hello.boot, n->server.boot);
+	return r;
+}
+
+static int open_control(struct native *n, const struct wp_peer_target *target, struct wp_err *err)
+{
+	struct wp_connect c = { .host = target->host,
+				.port = target->port ? target->port : WP_DEFAULT_PORT,
+				.family = n->plan->family,
+				.bind_host = n->plan->bind_host,
+				.timeout_ns = n->timeout_ns };
+	struct wp_key key;
+	int fd, r = 0;
+
+	if (target->key_file)
+		r = wp_key_read(target->key_file, &key, err);
+	if (!r)
+		r = wp_sock_connect(&c, &fd, err);
+	if (r < 0)
+		return r;
+	r = wp_channel_new(fd, WP_PEER_RESULT_BYTES, WP_PEER_RESULT_VALUES, &n->c, err);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	n->base.control_fd = fd;
+	wp_channel_interruptible(n->c, true);
+	if (target->key_file) {
+		r = wp_channel_secure(n->c, &key, false, n->timeout_ns, err);
+		wp_key_wipe(&key);
+	}
+	return r;
+}
+
+static int ask_for_test(struct native *n, struct wp_err *err)
+{
+	int r;
+
+	if (!n->server.tcp)
+		return wp_err_set(err, -EOPNOTSUPP, "the server can't run a %s test",
+				  n->plan->kind);
+	r = send_message(n, wp_message_test(n->plan), err);
+	return r ? r : answer(n, n->timeout_ns, err);
+}
+
+static int make_streams(struct native *n, struct wp_err *err)
+{
+	size_t count = wp_plan_flows(n->plan);
+
+	n->base.streams = calloc(count, sizeof(*n->base.streams));
+	if (!n->base.streams)
+		return wp_err_set(err, -ENOMEM, "no memory for %zu streams", count);
+	n->base.n_streams = count;
+	for (size_t i = 0; i < count; i++) {
+		struct wp_stream_spec *s = &n->base.streams[i];
+
+		s->fd = -1;
+		s->role = wp_plan_role(n->plan, i, WP_CLIENT);
+		if (s->role == WP_STREAM_SENDS)
+			s->limit_bytes = wp_plan_flow_limit(n->plan, i);
+	}
+	return 0;
+}
+
+static void native_close(struct wp_peer_session *base)
+{
+	struct native *n = (struct native *)base;
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->base.n_streams; i++)
+		wp_close_p(&n->base.streams[i].fd);
+	free(n->base.streams);
+	wp_channel_free(n->c);
+	json_decref(n->result);
+	free(n);
+}
+
+static int native_connect(const struct wp_peer_target *target, const struct wp_plan *plan,
+			  struct wp_peer_session **ret, struct wp_err *err)
+{
+	struct native *n = calloc(1, sizeof(*n));
+	int r;
+
+	if (!n)
+		return wp_err_set(err, -ENOMEM, "no memory for a session");
+	n->base.ops = &wp_peer_native;
+	n->base.control_fd = -1;
+	n->plan = plan;
+	n->timeout_ns = target->timeout_ns > 0 ? target->timeout_ns : DEFAULT_TIMEOUT_NS;
+	n->talk = WP_TALK_HELLO;
+	r = make_streams(n, err);
+	if (!r)
+		r = open_control(n, target, err);
+	if (!r)
+		r = say_hello(n, err);
+	if (!r)
+		r = ask_for_test(n, err);
+	if (!r)
+		r = wp_data_connect(wp_channel_fd(n->c), plan, n->token, n->base.streams,
+				    n->base.n_streams, n->timeout_ns, err);
+	/* The server waits for the last connection and makes its end. */
+	if (!r)
+		r = answer(n, n->timeout_ns + WP_PEER_STEP_NS, err);
+	if (r < 0) {
+		native_close(&n->base);
+		return r;
+	}
+	*ret = &n->base;
+	return 0;
+}
+
+/* ---- run -------------------------------------------------------------------------------------- */
+
+/* Remembers what ended the talk. */
+static int fail(struct native *n, int r, const struct wp_err *why, struct wp_err *err)
+{
+	if (r < 0 && !n->failed) {
+		n->failed = r;
+		n->failure = *why;
+	}
+	if (r < 0)
+		wp_err_set(err, r, "%s", why->msg);
+	return r;
+}
+
+static int native_start(struct wp_peer_session *base, struct wp_err *err)
+{
+	struct native *n = (struct native *)base;
+	struct wp_err why = { 0 };
+	int r = send_message(n, wp_message_new(WP_MSG_START), &why);
+
+	if (!r)
+		r = answer(n, n->timeout_ns, &why);
+	return fail(n, r, &why, err);
+}
+
+static int native_event(struct wp_peer_session *base, struct wp_err *err)
+{
+	struct native *n = (struct native *)base;
+
+	if (n->failed)
+		return wp_err_set(err, n->failed, "%s", n->failure.msg);
+	for (int i = 0; i < MAX_MESSAGES; i++) {
+		struct wp_err why = { 0 };
+		int r = take_one(n, 0, &why);
+
+		if (r == -EAGAIN)
+			return n->done || n->result;
+		if (r == -EPIPE || r == -ECONNRESET) {
+			why.msg[0] = '\0';
+			r = wp_err_set(&why, r, "the server vanished");
+		}
+		if (r < 0)
+			return fail(n, r, &why, err);
+		if (n->result)
+			return 1;
+	}
+	return wp_err_set(err, -EPROTO, "the server sends too many messages");
+}
+
+static int native_stop(struct wp_peer_session *base)
+{
+	struct native *n = (struct native *)base;
+
+	if (n->failed || n->talk != WP_TALK_RUN)
+		return n->failed;
+	return send_message(n, wp_message_new(WP_MSG_STOP), NULL);
+}
+
+/* ---- the result ------------------------------------------------------------------------------- */
+
+/* Waits for the result; of a server that ended the test itself it may be on its way behind its
+ * error. */
+static int await_result(struct native *n, struct wp_err *err)
+{
+	struct wp_err why = { 0 };
+	int r = 0;
+
+	if (n->result)
+		return 0;
+	if (n->failed == -ECONNABORTED) {
+		n->timeout_ns = LAST_RESULT_NS;
+		if (answer(n, LAST_RESULT_NS, &why) == 0 && n->result)
+			return 0;
+	}
+	if (n->failed)
+		return wp_err_set(err, n->failed, "%s", n->failure.msg);
+	if (n->talk == WP_TALK_RUN) {
+		n->talk = WP_TALK_FINISH;
+		r = send_message(n, wp_message_new(WP_MSG_FINISH), &why);
+	}
+	if (!r)
+		r = answer(n, n->timeout_ns + WP_PEER_OVERTIME_NS, &why);
+	return fail(n, r, &why, err);
+}
+
+static int take_flows(struct native *n, struct wp_run *run, struct wp_err *err)
+{
+	const json_t *flows = json_object_get(n->result, "flows");
+
+	if (json_array_size(flows) != run->n_flows)
+		return wp_err_set(err, -EBADMSG, "the server's result has %zu flows instead of %zu",
+				  json_array_size(flows), run->n_flows);
+	for (size_t i = 0; i < run->n_flows; i++) {
+		struct wp_flow theirs = { 0 };
+		int r = wp_flow_from_json(json_array_get(flows, i), &theirs, &run->pool, err);
+
+		if (r < 0)
+			return r;
+		wp_flow_merge_peer(&run->flows[i], &theirs);
+	}
+	return 0;
+}
+
+static void take_warnings(const json_t *list, struct wp_run *run)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *text = json_array_get(list, i);
+		char clean[300];
+
+		if (!json_is_string(text))
+			continue;
+		wp_message_clean(json_string_value(text), json_string_length(text), clean,
+				 sizeof(clean));
+		wp_run_warn(run, "%s", clean);
+	}
+}
+
+/* The method of the end that this host is not; a name that is unknown here is not taken over. */
+static void take_methods(const struct native *n, struct wp_run *run)
+{
+	const char *key = n->plan->direction == WP_REVERSE ? "send_method" : "receive_method";
+	const char *text = json_string_value(json_object_get(n->result, key));
+	char clean[64];
+
+	if (!text || n->plan->direction == WP_BOTH)
+		return;
+	wp_message_clean(text, strlen(text), clean, sizeof(clean));
+	text = wp_pool_strdup(&run->pool, clean);
+	if (n->plan->direction == WP_REVERSE)
+		run->test.send_method = text;
+	else
+		run->test.receive_method = text;
+}
+
+static int native_finish(struct wp_peer_session *base, struct wp_run *run, struct wp_err *err)
+{
+	struct native *n = (struct native *)base;
+	int r = await_result(n, err);
+
+	if (r < 0)
+		return r;
+	r = wp_host_from_json(json_object_get(n->result, "host"), &run->hosts[1], &run->pool, err);
+	if (!r)
+		r = take_flows(n, run, err);
+	if (r < 0) {
+		wp_err_prefix(err, "the server's result is refused");
+		run->hosts[1] = (struct wp_host) { 0 };
+		return r;
+	}
+	run->hosts[1].role = "server";
+	if (n->base.same_machine)
+		run->hosts[1].same_machine_as = "client";
+	run->n_hosts = 2;
+	take_methods(n, run);
+	take_warnings(json_object_get(n->result, "warnings"), run);
+	return 0;
+}
+
+const struct wp_peer_ops wp_peer_native = {
+	.name = "whyperf",
+	.summary = "whyperf serve: both ends' figures and CPUs in one record",
+	.default_port = WP_DEFAULT_PORT,
+	.caps = WP_PEER_TCP | WP_PEER_REVERSE | WP_PEER_BOTH | WP_PEER_REMOTE_RESULT |
+		WP_PEER_REMOTE_HOST | WP_PEER_SERVER,
+	.connect = native_connect,
+	.start = native_start,
+	.event = native_event,
+	.stop = native_stop,
+	.finish = native_finish,
+	.close = native_close,
+};

@@ -106,7 +106,8 @@ static int step_stat(struct wp_cpu_span *span, const struct wp_snapshot *before,
 			add_ticks(d, old, new, wall_ns);
 		else
 			d->flags |= WP_CPU_CAME_OR_WENT;
-		if (before->foreign_stat || after->foreign_stat)
+		/* One of the two may be a CPU that went between the reads of stat and online. */
+		if (before->foreign_stat && after->foreign_stat)
 			d->flags |= WP_CPU_FOREIGN;
 		a += has_old;
 		b += has_new;

@@ -83,7 +83,7 @@ static void read_online(struct wp_sources *s)
  * changes, which on a machine without hot-plug is never. */
 static void check_stat(struct wp_sources *s, const struct wp_proc_stat *stat)
 {
-	if (s->checked_n == stat->n)
+	if (s->checked_n == stat->n && !s->foreign_stat)
 		return;
 	s->checked_n = stat->n;
 	read_online(s);

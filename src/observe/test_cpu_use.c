@@ -215,6 +215,18 @@ static void container_figures_are_not_believed(void **state)
 	close_pair(&f);
 }
 
+static void one_odd_list_of_cpus_is_hotplug(void **state)
+{
+	struct fixture f = { 0 };
+
+	(void)state;
+	wp_test_pair("vm2_a", "vm2_b", 10, &f.pair);
+	f.pair.after.foreign_stat = true;
+	assert_int_equal(wp_cpu_span_step(&f.span, &f.pair.before, &f.pair.after), 0);
+	is(use_of(&f, 0).busy_pct, 51);
+	close_pair(&f);
+}
+
 static void zeros_are_absent(void **state)
 {
 	struct fixture f;
@@ -432,6 +444,7 @@ int main(void)
 		cmocka_unit_test(old_kernel_lacks_columns_not_zeros),
 		cmocka_unit_test(missing_columns_are_absent),
 		cmocka_unit_test(container_figures_are_not_believed),
+		cmocka_unit_test(one_odd_list_of_cpus_is_hotplug),
 		cmocka_unit_test(zeros_are_absent),
 		cmocka_unit_test(figures_faster_than_time_are_invalid),
 		cmocka_unit_test(wrapped_counts_go_on),

@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+/* clang-format off */
 const struct wp_command *const wp_commands[] = {
-	&wp_cmd_tcp,    &wp_cmd_serve,  &wp_cmd_sweep, &wp_cmd_history,
-	&wp_cmd_report, &wp_cmd_doctor, &wp_cmd_lab,   NULL,
+	&wp_cmd_tcp,
+	&wp_cmd_serve,
+	NULL,
 };
+/* clang-format on */
 
 const struct wp_command *wp_command_find(const char *name)
 {

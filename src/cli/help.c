@@ -2,6 +2,7 @@
 /* help.c - every help text, generated from the tables of commands, options, engines and peers. */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/command.h"
 #include "load/engine.h"
 #include "peer/peer.h"

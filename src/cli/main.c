@@ -105,25 +105,6 @@ static int find_directories(struct wp_cli *cli, char *state, char *journal, size
 	return 0;
 }
 
-int wp_cli_fail(const struct wp_cli *cli, int status, const struct wp_err *err)
-{
-	fflush(cli->out);
-	fprintf(cli->err, "whyperf: %s\n", err->msg[0] ? err->msg : "failed");
-	return status;
-}
-
-int wp_cli_usage(const struct wp_cli *cli, const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("whyperf: ", cli->err);
-	va_start(ap, fmt);
-	vfprintf(cli->err, fmt, ap);
-	va_end(ap);
-	fputc('\n', cli->err);
-	return WP_EXIT_USAGE;
-}
-
 static int print(struct wp_cli *cli, int (*make)(struct wp_buf *out))
 {
 	_cleanup_buf_ struct wp_buf b = WP_BUF(HELP_MAX_BYTES);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * lab.h - two hosts inside this machine: two network namespaces joined by a veth pair, each end
- *with an IPv4 and an IPv6 address.
+ * with an IPv4 and an IPv6 address.
  *
  *	wpa 10.97.0.1/24 fd97::1/64  <-- veth -->  wpb 10.97.0.2/24 fd97::2/64
  *
  * An ephemeral lab (HOST = lab) has no name: only the fds in struct wp_lab and the threads and
- *sockets inside hold it. Whatever ends the program, kill -9 included, ends the lab, so nothing has
- *to be cleaned up. A named lab (made by `whyperf lab up`, see named.h) is opened for use and stays
- *when it is closed.
+ * sockets inside hold it. Whatever ends the program, kill -9 included, ends the lab, so nothing has
+ * to be cleaned up. A named lab (made by `whyperf lab up`, see named.h) is opened for use and stays
+ * when it is closed.
  *
  *	struct wp_lab lab;
  *	r = wp_lab_open(NULL, &lab, err);	   // or the parsed "lab:mtu=9000"
@@ -16,12 +16,12 @@
  *	wp_lab_close(&lab);
  *
  * Both ends are quiet: no link-local addresses, no router solicitation, no duplicate address
- *detection, and in an ephemeral lab permanent neighbour entries, so that no packet but the test's
- *crosses the wire. The congestion control is the choice of each flow.
+ * detection, and in an ephemeral lab permanent neighbour entries, so that no packet but the test's
+ * crosses the wire. The congestion control is the choice of each flow.
  *
  * Without root the lab is made in a user namespace where the kernel allows it: the calling process
- *must then have one thread, moves into that user namespace for good, and a thread that entered an
- *end can't go back (in_user_ns).
+ * must then have one thread, moves into that user namespace for good, and a thread that entered an
+ * end can't go back (in_user_ns).
  */
 #ifndef WP_LAB_LAB_H
 #define WP_LAB_LAB_H

@@ -7,7 +7,7 @@
  *	lab:name=two		the lab that `whyperf lab up two` made
  *
  * The keys are one table. The parser is pure. Errors: -EINVAL with a sentence; an unknown key is
- *answered with the nearest known one.
+ * answered with the nearest known one.
  */
 #ifndef WP_LAB_SPEC_H
 #define WP_LAB_SPEC_H

@@ -90,8 +90,10 @@ static void complete(enum wp_scope scope, void *to, const void *from)
 		} else if (m->kind != WP_LIST) {
 			struct wp_num *n = (struct wp_num *)(void *)dst;
 
-			if (!wp_has(*n) && wp_has(*(const struct wp_num *)(const void *)src))
-				*n = *(const struct wp_num *)(const void *)src;
+			struct wp_num theirs = *(const struct wp_num *)(const void *)src;
+
+			if (!wp_has(*n) && (wp_has(theirs) || !n->why))
+				*n = theirs;
 		}
 	}
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * endpoint.h - one end of a run: the load, the flows' interval rows and the kernel's counters,
- *together. The client (run/) and each server session (peer/) use the same code, so both ends'
- *figures mean the same.
+ * together. The client (run/) and each server session (peer/) use the same code, so both ends'
+ * figures mean the same.
  *
  *	wp_end_new(&spec, &end, &err);            load threads wait, samplers are open, "before" is
- *read wp_end_go(end); while ((r = wp_end_wait(end, fds, n)) > 0)  bit i of r: fds[i] is readable
+ * read wp_end_go(end); while ((r = wp_end_wait(end, fds, n)) > 0)  bit i of r: fds[i] is readable
  *		...;
  *	wp_end_finish(end, grace_ns);             stop, drain, "after" is read
  *	wp_end_result(end, host, flows, pool);
  *	wp_end_free(end);
  *
  * Sender: bytes handed to the kernel. Receiver: bytes taken from it. The measured window is [omit,
- *omit+duration) of the sender's clock; the receiver's last row includes the tail that was on its
- *way.
+ * omit+duration) of the sender's clock; the receiver's last row includes the tail that was on its
+ * way.
  */
 #ifndef WP_OBSERVE_ENDPOINT_H
 #define WP_OBSERVE_ENDPOINT_H

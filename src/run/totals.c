@@ -66,8 +66,10 @@ static struct wp_num fairness(const struct wp_run *run)
 			rates[n++] = f->received.bits_per_second.v;
 		}
 		if (n >= 2) {
-			double jain = wp_stats_jain(rates, n);
+			double jain;
 
+			if (wp_jain_index(rates, n, &jain))
+				return wp_absent("no flow received anything");
 			if (!wp_has(worst) || jain < worst.v)
 				worst = wp_num(jain);
 		}
@@ -84,7 +86,7 @@ static double busy_us(const struct wp_host *h)
 	return sum;
 }
 
-/* Bytes that passed this host in either direction, warm-up included (as the CPU figures have it). */
+/* Bytes that passed this host in either direction in the measured window, which the CPU figures cover too. */
 static struct wp_num bytes_of(const struct wp_run *run, const struct wp_host *h)
 {
 	struct wp_num sum = run->n_flows ? wp_num(0) : wp_absent("no flow was opened");
@@ -92,8 +94,7 @@ static struct wp_num bytes_of(const struct wp_run *run, const struct wp_host *h)
 	for (size_t i = 0; i < run->n_flows; i++) {
 		const struct wp_flow *f = &run->flows[i];
 
-		sum = add(sum,
-			  wp_flow_sender(run, f) == h ? f->sent.all_bytes : f->received.all_bytes);
+		sum = add(sum, wp_flow_sender(run, f) == h ? f->sent.bytes : f->received.bytes);
 	}
 	return sum;
 }

@@ -33,11 +33,11 @@ struct child {
 	int stop_fd;   /* readable (closed) when the parent is done */
 };
 
-/* The first event is LISTENING with "address port"; only the port matters here. */
+/* The first event is LISTENING with "address:port"; only the port matters here. */
 static void child_event(void *arg, enum wp_server_event event, const char *text)
 {
 	struct child *c = arg;
-	const char *port = strrchr(text, ' ');
+	const char *port = strrchr(text, ':');
 	char line[64];
 	int n;
 

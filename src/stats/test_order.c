@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* test_order.c - order.h, jain.h and series.h. */
+/* test_order.c - order.h, jain.h and running.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "stats/jain.h"
 #include "stats/order.h"
-#include "stats/series.h"
+#include "stats/running.h"
 
 static int near(double a, double b, double within)
 {
@@ -199,27 +199,27 @@ static void jain(void **state)
 	}
 }
 
-static void series_mean_and_variance(void **state)
+static void running_mean_and_variance(void **state)
 {
 	/* A large mean with a small spread: the textbook case where sum of squares minus square of sum fails. */
 	static const double v[] = { 1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16 };
-	struct wp_series s = { 0 };
+	struct wp_running s = { 0 };
 
 	(void)state;
-	assert_true(isnan(wp_series_variance(&s)));
-	wp_series_add(&s, v[0]);
-	assert_true(s.mean == v[0] && isnan(wp_series_sd(&s)));
+	assert_true(isnan(wp_running_variance(&s)));
+	wp_running_add(&s, v[0]);
+	assert_true(s.mean == v[0] && isnan(wp_running_sd(&s)));
 	for (size_t i = 1; i < 4; i++)
-		wp_series_add(&s, v[i]);
+		wp_running_add(&s, v[i]);
 	assert_true(s.n == 4 && near(s.mean, 1e9 + 10, 1e-6) &&
-		    near(wp_series_variance(&s), 30, 1e-6));
-	assert_true(near(wp_series_sd(&s), sqrt(30), 1e-6));
+		    near(wp_running_variance(&s), 30, 1e-6));
+	assert_true(near(wp_running_sd(&s), sqrt(30), 1e-6));
 	assert_true(s.min == 1e9 + 4 && s.max == 1e9 + 16);
 }
 
 static void series_merge_is_pooling(void **state)
 {
-	struct wp_series all = { 0 }, part[3] = { { 0 } }, merged = { 0 }, none = { 0 };
+	struct wp_running all = { 0 }, part[3] = { { 0 } }, merged = { 0 }, none = { 0 };
 	struct wp_rng r;
 	double x;
 
@@ -227,14 +227,14 @@ static void series_merge_is_pooling(void **state)
 	wp_rng_seed(&r, 5);
 	for (int i = 0; i < 3000; i++) {
 		x = wp_rng_unit(&r) * 100 - 20;
-		wp_series_add(&all, x);
-		wp_series_add(&part[i < 100 ? 0 : i < 1500 ? 1 : 2], x);
+		wp_running_add(&all, x);
+		wp_running_add(&part[i < 100 ? 0 : i < 1500 ? 1 : 2], x);
 	}
 	for (int i = 0; i < 3; i++)
-		wp_series_merge(&merged, &part[i]);
-	wp_series_merge(&merged, &none);
+		wp_running_merge(&merged, &part[i]);
+	wp_running_merge(&merged, &none);
 	assert_true(merged.n == all.n && near(merged.mean, all.mean, 1e-10));
-	assert_true(near(wp_series_variance(&merged), wp_series_variance(&all), 1e-8));
+	assert_true(near(wp_running_variance(&merged), wp_running_variance(&all), 1e-8));
 	assert_true(merged.min == all.min && merged.max == all.max);
 }
 
@@ -248,7 +248,7 @@ int main(void)
 		cmocka_unit_test(median_interval_of_very_many),
 		cmocka_unit_test(median_interval_covers),
 		cmocka_unit_test(jain),
-		cmocka_unit_test(series_mean_and_variance),
+		cmocka_unit_test(running_mean_and_variance),
 		cmocka_unit_test(series_merge_is_pooling),
 	};
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * store.h - runs and campaigns on disk, in one SQLite database at a path that the caller names
- *(cli/ decides where). STRICT tables, WAL, schema changes as a table of steps counted by
- *user_version, bound parameters only.
+ * (cli/ decides where). STRICT tables, WAL, schema changes as a table of steps counted by
+ * user_version, bound parameters only.
  *
  * A run is saved before it is printed. wp_store_save_run() opens, saves and closes by itself,
- *because its failure must never cost the result: where the database is locked, full, damaged or
- *newer than this program, the run goes to <directory of the database>/runs-unsaved/<id>.json, or to
- *the folder for temporary files, and the caller gets a sentence to print as a warning.
+ * because its failure must never cost the result: where the database is locked, full, damaged or
+ * newer than this program, the run goes to <directory of the database>/runs-unsaved/<id>.json, or to
+ * the folder for temporary files, and the caller gets a sentence to print as a warning.
  * wp_store_import_unsaved() brings such files home later.
  *
  *	r = wp_store_save_run(path, &run, NULL, saved, sizeof(saved), &err);
@@ -18,8 +18,8 @@
  *	wp_store_close(store);
  *
  * A run or campaign is named by "last", its whole id, its name, or the beginning of its id where
- *that is unique. One handle must not be used by two threads at once; several processes may use the
- *database at once.
+ * that is unique. One handle must not be used by two threads at once; several processes may use the
+ * database at once.
  */
 #ifndef WP_STORE_STORE_H
 #define WP_STORE_STORE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * grow.h - arrays that grow to fit what a file holds, up to a named limit, and keep their memory
- *for the next reading (the sampler reads the same file ten times a second).
+ * for the next reading (the sampler reads the same file ten times a second).
  *
  *	r = WP_GROW(s->cpu, s->cap, s->n + 1, WP_CPU_MAX);
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * nl_link.h - interfaces through rtnetlink: list them, read their counters, make a veth pair, give
- *addresses.
+ * addresses.
  *
  * A struct wp_nl is a route socket of the network namespace in which its opener was; it keeps to
- *that namespace whatever thread uses it later. One thread at a time. The caller owns everything
- *returned. Errors are negative errno with a sentence; -ENODEV: no interface of that name.
+ * that namespace whatever thread uses it later. One thread at a time. The caller owns everything
+ * returned. Errors are negative errno with a sentence; -ENODEV: no interface of that name.
  *
  *	struct wp_nl nl;
  *	struct rtnl_link_stats64 st;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * text.h - a cursor over (bytes, length) for the parsers of this floor; nothing here needs a NUL at
- *the end.
+ * the end.
  *
  * Every file of procfs ends in a newline, so a last line without one is the sign of a short read:
- *wp_text_line() does not give it out, because a number cut in half is a wrong number.
+ * wp_text_line() does not give it out, because a number cut in half is a wrong number.
  *
  *	struct wp_text t = wp_text(data, len), line, word;
  *	while (wp_text_line(&t, &line))

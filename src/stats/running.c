@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "stats/series.h"
+#include "stats/running.h"
 
 #include <math.h>
 
-void wp_series_add(struct wp_series *s, double x)
+void wp_running_add(struct wp_running *s, double x)
 {
 	double d = x - s->mean;
 
@@ -16,7 +16,7 @@ void wp_series_add(struct wp_series *s, double x)
 	s->m2 += d * (x - s->mean);
 }
 
-void wp_series_merge(struct wp_series *to, const struct wp_series *from)
+void wp_running_merge(struct wp_running *to, const struct wp_running *from)
 {
 	double a = (double)to->n, b = (double)from->n, d = from->mean - to->mean;
 
@@ -33,12 +33,12 @@ void wp_series_merge(struct wp_series *to, const struct wp_series *from)
 	to->max = fmax(to->max, from->max);
 }
 
-double wp_series_variance(const struct wp_series *s)
+double wp_running_variance(const struct wp_running *s)
 {
 	return s->n < 2 ? (double)NAN : s->m2 / (double)(s->n - 1);
 }
 
-double wp_series_sd(const struct wp_series *s)
+double wp_running_sd(const struct wp_running *s)
 {
-	return sqrt(wp_series_variance(s));
+	return sqrt(wp_running_variance(s));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * test_options.h - the options that commands which make traffic share, and the plan that follows from them.
+ * options.h - the options that commands which make traffic share, and the plan that follows from them.
  */
-#ifndef WP_CLI_TEST_OPTIONS_H
-#define WP_CLI_TEST_OPTIONS_H
+#ifndef WP_CLI_OPTIONS_H
+#define WP_CLI_OPTIONS_H
 
 #include "base/opt.h"
 #include "model/plan.h"
@@ -27,8 +27,8 @@ struct wp_test_config {
 	struct wp_cpulist cpus, peer_cpus;
 };
 
-extern const struct wp_opt wp_tcp_options[];
-extern const size_t wp_n_tcp_options;
+#define WP_N_TCP_OPTIONS 35
+extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 
 /* Makes the finished plan; lists and strings stay borrowed from the config. -EINVAL with a sentence. */
 int wp_test_plan(const struct wp_test_config *config, const char *kind, struct wp_plan *ret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/test_options.h"
+#include "cli/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char *const formats[] = { "text", "json", "csv", "mail", NULL };
 #define OFF(field) offsetof(struct wp_test_config, field)
 #define YEAR_S     (366 * 86400.0)
 
-const struct wp_opt wp_tcp_options[] = {
+const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
 	{ "time", 't', WP_OPT_DURATION, OFF(duration_ns), .set_offset = OFF(duration_set),
 	  .arg = "TIME", .def = "10", .min = 0.001, .max = YEAR_S, .group = "Test",
 	  .help = "how long to measure" },
@@ -97,8 +97,6 @@ const struct wp_opt wp_tcp_options[] = {
 	{ "no-store", 0, WP_OPT_FLAG, OFF(no_store), .group = "Output",
 	  .help = "do not keep the run in the history" },
 };
-
-const size_t wp_n_tcp_options = WP_ARRAY_SIZE(wp_tcp_options);
 
 static int dscp_by_name(const char *text)
 {

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line: help on one screen, one clear sentence for every mistake."""
+import time
+
+from wp import main, run
+
+COMMANDS = ['tcp', 'serve', 'sweep', 'history', 'report', 'doctor', 'lab']
+
+
+def one_sentence(result, *words):
+    """Exit 2, nothing on stdout, one line on stderr that holds the words."""
+    assert result.out == '', result.out
+    lines = result.err.strip().split('\n')
+    assert len(lines) == 1 and lines[0].startswith('whyperf: '), result.err
+    for word in words:
+        assert word in lines[0], (word, lines[0])
+
+
+def test_help_fits_on_one_screen():
+    out = run('--help').out
+    assert out == run().out == run('help').out
+    lines = out.split('\n')
+    assert len(lines) <= 40 and max(map(len, lines)) <= 110, (len(lines), max(map(len, lines)))
+    for command in COMMANDS:
+        assert f'\n  {command} ' in out, command
+
+
+def test_every_command_explains_itself():
+    for command in COMMANDS:
+        out = run(command, '--help').out
+        assert out == run('help', command).out
+        assert out.startswith(f'whyperf {command}: ') and 'Usage: ' in out and 'Examples' in out
+        assert max(map(len, out.split('\n'))) <= 110
+
+
+def test_version_is_quick():
+    run('--version')
+    times = []
+    for _ in range(5):
+        begin = time.monotonic()
+        out = run('--version').out
+        times.append(time.monotonic() - begin)
+    assert out.startswith('whyperf 0.'), out
+    assert 'engines:' in out and 'peers: whyperf' in out
+
+
+def test_engines_say_what_they_need():
+    out = run('--engines').out
+    assert 'tcp' in out and 'null' in out and 'needs:' in out
+
+
+def test_unknown_words_get_a_suggestion():
+    one_sentence(run('tpc', expect=2), "'tpc'", "'tcp'")
+    one_sentence(run('tcp', 'lab', '--tiem', '1', expect=2), '--tiem', '--time')
+    one_sentence(run('swep', expect=2), 'sweep')
+    one_sentence(run('xyzzy', expect=2), 'xyzzy', '--help')
+    one_sentence(run('--frobnicate', expect=2), '--frobnicate')
+
+
+def test_bad_values_are_named():
+    one_sentence(run('tcp', 'lab', '-t', 'soon', expect=2), 'time', 'soon')
+    one_sentence(run('tcp', 'lab', '-t', '-1', expect=2), 'time')
+    one_sentence(run('tcp', 'lab', '-P', '0', expect=2), 'parallel')
+    one_sentence(run('tcp', 'lab', '-P', '1001', expect=2), 'parallel', '1000')
+    one_sentence(run('tcp', 'lab', '-l', '0', expect=2), 'length')
+    one_sentence(run('tcp', 'lab', '-l', '1X', expect=2), 'length', '1X')
+    one_sentence(run('tcp', 'lab', '-b', '10furlongs', expect=2), 'bitrate')
+    one_sentence(run('tcp', 'lab', '-i', '0.001', expect=2), '0.01')
+    one_sentence(run('tcp', 'lab', '--cpu', 'a', expect=2), 'cpu')
+    one_sentence(run('tcp', 'lab', '--fill', 'zeros', expect=2), 'fill', 'zero')
+    one_sentence(run('tcp', 'lab', '--dscp', 'ef1', expect=2), 'dscp')
+    one_sentence(run('tcp', 'lab', '-f', 'x', expect=2), "'x'")
+    one_sentence(run('tcp', 'lab', '-p', '0', expect=2), 'port')
+
+
+def test_switches_that_exclude_each_other():
+    for args in (['-4', '-6'], ['-R', '--bidir'], ['-n', '1M', '-k', '3'], ['-O', '1', '-n', '1M'], ['--check'],
+                 ['--check', '--fill', 'pattern', '--rx-discard']):
+        one_sentence(run('tcp', 'lab', *args, expect=2))
+
+
+def test_operands_are_counted():
+    one_sentence(run('tcp', expect=2), 'HOST')
+    one_sentence(run('tcp', 'lab', 'lab', expect=2), "'lab'")
+
+
+def test_a_bad_host_is_one_sentence():
+    result = run('tcp', 'no-such-host.invalid', '-t', '1', expect=1)
+    assert 'no-such-host.invalid' in result.err
+    assert 'lab' in run('tcp', 'lab:bogus=1', '-t', '1', expect=2).err
+    refused = run('tcp', '127.0.0.1', '-p', '1', '-t', '1', expect=1)
+    assert 'whyperf serve' in refused.err or 'refused' in refused.err, refused.err
+
+
+if __name__ == '__main__':
+    main(globals())

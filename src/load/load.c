@@ -296,7 +296,7 @@ static void deal(struct wp_load *l, const struct wp_load_spec *spec)
 		wp_thread_meter_init(&s->meter);
 		for (size_t i = t; i < l->n_streams; i += l->n_slots) {
 			*at++ = &l->streams[i];
-			roles |= 1u << l->streams[i].role;
+			roles |= 1u << spec->streams[i].role;
 		}
 		s->worker.n_streams = (size_t)(at - s->worker.streams);
 		s->role = roles == 1u << WP_STREAM_SENDS      ? "sender"

@@ -279,6 +279,26 @@ static void bad_specs_are_refused(void **state)
 	assert_null(l);
 }
 
+static void threads_are_named_by_what_they_do(void **state)
+{
+	const struct wp_stream_spec one[] = { { -1, WP_STREAM_RECEIVES, 0 } };
+	const struct wp_stream_spec both[] = { { -1, WP_STREAM_SENDS, 0 },
+					       { -1, WP_STREAM_RECEIVES, 0 } };
+	int cpu = 0;
+	const struct wp_cpulist first = { &cpu, 1 };
+	struct wp_load *receiver = new_load(&small_plan, NULL, one, 1);
+	struct wp_load *mixed = new_load(&small_plan, &first, both, 2);
+	struct wp_thread_use use;
+
+	(void)state;
+	wp_load_thread_use(receiver, 0, &use);
+	assert_string_equal(use.name, "receiver");
+	wp_load_thread_use(mixed, 0, &use);
+	assert_string_equal(use.name, "sender and receiver");
+	wp_load_free(receiver);
+	wp_load_free(mixed);
+}
+
 static void thread_use_is_measured(void **state)
 {
 	const struct wp_stream_spec s = { -1, WP_STREAM_SENDS, 0 };
@@ -367,6 +387,7 @@ int main(void)
 		cmocka_unit_test(threads_by_cpu_list),
 		cmocka_unit_test(an_impossible_cpu_is_named),
 		cmocka_unit_test(bad_specs_are_refused),
+		cmocka_unit_test(threads_are_named_by_what_they_do),
 		cmocka_unit_test(thread_use_is_measured),
 		cmocka_unit_test(stat_texts),
 		cmocka_unit_test(schedstat_texts),

@@ -95,6 +95,7 @@ const struct wp_metric wp_metrics[] = {
 	L(name, "uname(2)", "host name"),
 	L(same_machine_as, "boot id", "role of the other end when both are on one machine"),
 	L(placement_note, "observed", "what was asked for and not honoured"),
+	L(sampling_note, "observed", "where sampling the counters was not as asked for"),
 	L(app_to_rx, "hwloc, SO_INCOMING_CPU",
 	  "distance from the application's CPU to the CPU that served the flow"),
 	I("placement.asked.app_cpus", asked_app_cpus, "command line",

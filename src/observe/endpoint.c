@@ -275,9 +275,9 @@ static void do_due(struct wp_end *e, int64_t now_ns)
 		e->next_row_ns =
 			e->plan->interval_ns ? e->window_ns + e->plan->interval_ns : INT64_MAX;
 	} else if (now_ns >= e->next_row_ns) {
-		bool ends_run = e->stop_ns &&
-				e->next_row_ns >= e->stop_ns - e->plan->interval_ns / 2 &&
-				e->next_row_ns <= e->stop_ns + e->plan->interval_ns / 2;
+		int64_t to_stop_ns = e->stop_ns - e->next_row_ns;
+		bool ends_run =
+			e->stop_ns && to_stop_ns < WP_NS_PER_MS && to_stop_ns > -WP_NS_PER_MS;
 
 		if (!ends_run) {
 			take_row(e, now_ns, false);
@@ -487,6 +487,24 @@ static int put_flows(struct wp_end *e, struct wp_flow *flows, struct wp_pool *po
 	return 0;
 }
 
+static void put_sampling_note(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
+{
+	struct wp_sampler_cost cost;
+
+	wp_sampler_cost(e->sampler, &cost);
+	if (cost.slowdowns)
+		host->sampling_note = wp_pool_printf(
+			pool,
+			"reading the kernel's counters is slow here: every %.0f ms instead of every %.0f ms",
+			(double)cost.interval_ns / 1e6, (double)cost.asked_interval_ns / 1e6);
+	else if (cost.reset_counters)
+		host->sampling_note = wp_pool_printf(
+			pool, "%u network counters were reset during the run and left out",
+			cost.reset_counters);
+	else
+		host->sampling_note = cost.note;
+}
+
 int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		  struct wp_pool *pool)
 {
@@ -501,6 +519,7 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		r = wp_sampler_result(e->sampler, host, pool);
 	if (r)
 		return r;
+	put_sampling_note(e, host, pool);
 	host->cost_us_per_kb = bytes > 0 ? wp_num_ratio(host->app_cpu_s, wp_num(bytes / 1024), 1e6)
 					 : wp_absent("no byte was moved");
 	host->cost_us_per_transaction = wp_absent("not a request/response test");

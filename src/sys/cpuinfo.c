@@ -120,6 +120,17 @@ static void add_model(struct wp_cpuinfo *ci, const char *name)
 	m->cpus = 1;
 }
 
+/* "Core(TM)2 Quad CPU    Q6600": vendors pad with blanks. */
+static void squeeze_blanks(char *s)
+{
+	char *to = s;
+
+	for (const char *from = s; *from; from++)
+		if (*from != ' ' || (to > s && to[-1] != ' '))
+			*to++ = *from;
+	*to = '\0';
+}
+
 /* Counts the entry and starts a new one. */
 static void close_entry(struct wp_cpuinfo *ci, struct entry *e)
 {
@@ -129,6 +140,7 @@ static void close_entry(struct wp_cpuinfo *ci, struct entry *e)
 			arm_name(e, e->model, sizeof(e->model));
 		if (!e->model[0])
 			memcpy(e->model, e->fallback, sizeof(e->model));
+		squeeze_blanks(e->model);
 		if (e->model[0])
 			add_model(ci, e->model);
 	}

@@ -69,7 +69,10 @@ void wp_facts_read(int rootfd, unsigned flags, struct wp_pool *pool, struct wp_f
 	else
 		f.nics.why = "not asked for";
 	wp_accounting_detect(rootfd, &f.accounting);
-	f.steal_ppm = read_steal(rootfd, pool);
+	if (f.virt.proc_faked.state == WP_VALUE && strstr(f.virt.proc_faked.v, "/proc/stat"))
+		f.steal_ppm = wp_no_int("/proc/stat is served by another file system than proc");
+	else
+		f.steal_ppm = read_steal(rootfd, pool);
 	*ret = f;
 }
 

@@ -123,7 +123,8 @@ static void read_queues(int rootfd, struct wp_pool *pool, struct wp_nic *nic)
 	if (nic->n_tx)
 		qsort(nic->tx, nic->n_tx, sizeof(*nic->tx), by_index);
 	if (!nic->n_rx && !nic->n_tx)
-		nic->queues_why = "the interface has no queue directories";
+		nic->queues_why = nic->rx && nic->tx ? "the interface has no queue directories"
+						     : "out of memory";
 }
 
 /* The action's name is the one directory under proc/irq/N; sys/kernel/irq has it as text (4.9). */

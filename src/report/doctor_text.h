@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * doctor_text.h - doctor's lines as plain text of at most WP_DOCTOR_COLUMNS columns: a heading a section, a line a
+ * reading, and under each problem what it spoils and what to do. Ends with the counts.
+ */
+#ifndef WP_REPORT_DOCTOR_TEXT_H
+#define WP_REPORT_DOCTOR_TEXT_H
+
+#include "base/buf.h"
+#include "explain/doctor.h"
+
+#define WP_DOCTOR_COLUMNS 100
+
+/* Appends to `out`; 0 or its status. */
+int wp_doctor_text(const struct wp_doctor *d, struct wp_buf *out) WP_MUST_USE;
+
+#endif

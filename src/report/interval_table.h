@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * interval_table.h - the table that iperf users look at: [ ID] Interval Transfer Bitrate ..., one place for the live
+ * display and the report, so that the screen reads as one.
+ */
+#ifndef WP_REPORT_INTERVAL_TABLE_H
+#define WP_REPORT_INTERVAL_TABLE_H
+
+#include "model/plan.h"
+#include "model/record.h"
+#include "report/doc.h"
+
+#define WP_INTERVAL_CPUS        4  /* columns for CPUs; beyond, the CPU table has to do */
+#define WP_INTERVAL_MAX_STREAMS 16 /* in a direction; beyond, only sums are printed */
+
+enum wp_interval_proto {
+	WP_INTERVAL_TCP,
+	WP_INTERVAL_UDP,
+};
+
+/* Which columns there are. */
+struct wp_interval_cols {
+	enum wp_interval_proto proto;
+	bool both;       /* both directions: a tag [TX-C], [RX-C] */
+	bool sends;      /* some flow is sent by hosts[0]: its TCP state is known */
+	unsigned digits; /* of the bounds in seconds */
+	size_t n_cpus;
+	struct {
+		int cpu;
+		unsigned host; /* 0: hosts[0]'s machine, 1: the other one */
+	} cpus[WP_INTERVAL_CPUS];
+};
+
+struct wp_interval_line {
+	const char *id;   /* "1", "SUM"; borrowed */
+	bool sends;       /* for the tag */
+	bool sum;         /* cwnd and RTT are of a flow; blank here */
+	bool total;       /* a closing line: only amounts and rate */
+	bool at_receiver; /* ... as the receiver counted them */
+	struct wp_interval row;
+	struct wp_num cpu_busy_pct[WP_INTERVAL_CPUS];
+	const char *tail;
+};
+
+/* Before the run, for the live display: `n_online` CPUs of this machine; `same_machine`: the peer's CPUs are among
+ * them. CPUs asked for get a column, else all where they are few. */
+void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, bool same_machine,
+				struct wp_interval_cols *ret);
+/* From a record: the CPUs that the threads ran on. */
+void wp_interval_cols_from_run(const struct wp_run *run, struct wp_interval_cols *ret);
+
+struct wp_doc_table *wp_interval_table(struct wp_doc *doc, const struct wp_interval_cols *cols);
+void wp_interval_put(struct wp_doc *doc, struct wp_doc_table *table,
+		     const struct wp_interval_cols *cols, const struct wp_interval_line *line);
+/* Adds the amounts of `row` to `sum` (whose bounds and warm-up mark are the first row's). What one of them lacks is
+ * absent in the sum. `first`: `sum` is empty. */
+void wp_interval_add(struct wp_interval *sum, const struct wp_interval *row, bool first);
+
+#endif

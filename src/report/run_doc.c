@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/run_doc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#define SENTENCE_BYTES 4096
+
+static bool is(const char *s, const char *word)
+{
+	return s && !strcmp(s, word);
+}
+
+static const char *kind_title(const struct wp_test *t)
+{
+	static const struct {
+		const char *kind, *title;
+	} titles[] = {
+		{ "tcp", "TCP bulk" },        { "udp", "UDP" },
+		{ "rr", "request/response" }, { "gen", "packet generator" },
+		{ "sink", "packet sink" },    { "write", "write" },
+	};
+
+	for (size_t i = 0; i < WP_ARRAY_SIZE(titles); i++)
+		if (is(t->kind, titles[i].kind))
+			return titles[i].title;
+	return t->kind ? t->kind : "run";
+}
+
+/* "10.97.0.1:43210" without its port, where there are many streams; "[::1]:5" keeps its brackets. */
+static int host_length(const char *address)
+{
+	const char *colon = address ? strrchr(address, ':') : NULL;
+
+	return colon ? (int)(colon - address) : address ? (int)strlen(address) : 0;
+}
+
+static void put_path(struct wp_buf *b, const struct wp_run *run)
+{
+	const struct wp_flow *f = run->n_flows ? &run->flows[0] : NULL;
+	const char *arrow = is(run->test.direction, "reverse") ? "<-"
+			    : is(run->test.direction, "both")  ? "<->"
+							       : "->";
+
+	if (!f || !f->local || !f->remote) {
+		if (run->test.target)
+			wp_buf_printf(b, "  %s", run->test.target);
+		return;
+	}
+	wp_buf_printf(b, "  %.*s %s %s",
+		      run->n_flows > 1 ? host_length(f->local) : (int)strlen(f->local), f->local,
+		      arrow, f->remote);
+}
+
+/* A size as people type it: 131072 is "128 KiB". */
+static void put_size(struct wp_buf *b, double bytes)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+	size_t i = 0;
+
+	while (bytes >= 1024 && i + 1 < WP_ARRAY_SIZE(units)) {
+		bytes /= 1024;
+		i++;
+	}
+	wp_buf_printf(b, "%.4g %s", bytes, units[i]);
+}
+
+static void put_settings(struct wp_buf *b, const struct wp_run *run)
+{
+	const struct wp_test *t = &run->test;
+	const char *congestion =
+		run->n_flows && run->flows[0].congestion ? run->flows[0].congestion : t->congestion;
+	char text[64];
+
+	if (wp_has(t->streams))
+		wp_buf_printf(b, "  %.0f stream%s%s", t->streams.v, t->streams.v == 1 ? "" : "s",
+			      is(t->direction, "both") ? " each way" : "");
+	if (wp_has(t->limit_bytes) && t->limit_bytes.v > 0) {
+		wp_buf_puts(b, ", ");
+		put_size(b, t->limit_bytes.v);
+	} else if (wp_has(t->duration_s) && t->duration_s.v > 0) {
+		wp_buf_printf(b, ", %.6g s", t->duration_s.v);
+	}
+	if (wp_num_or(t->omit_s, 0) > 0)
+		wp_buf_printf(b, " after %.6g s of warm-up", t->omit_s.v);
+	if (wp_has(t->length_bytes)) {
+		wp_buf_puts(b, ", ");
+		put_size(b, t->length_bytes.v);
+		wp_buf_puts(b, is(t->kind, "udp") ? " datagrams" : " writes");
+	}
+	if (wp_num_or(t->target_bps, 0) > 0) {
+		wp_format_bps(t->target_bps.v, text, sizeof(text));
+		wp_buf_printf(b, ", paced at %s%s", text,
+			      wp_num_or(t->streams, 1) > 1 ? " each" : "");
+	}
+	if (wp_num_or(t->window_bytes, 0) > 0) {
+		wp_buf_puts(b, ", window ");
+		put_size(b, t->window_bytes.v);
+	}
+	if (wp_num_or(t->mss_bytes, 0) > 0)
+		wp_buf_printf(b, ", MSS %.0f", t->mss_bytes.v);
+	if (wp_num_or(t->nodelay, 0) > 0)
+		wp_buf_puts(b, ", no delay");
+	if (t->send_method && !is(t->send_method, "write"))
+		wp_buf_printf(b, ", sent by %s", t->send_method);
+	if (t->receive_method && !is(t->receive_method, "read"))
+		wp_buf_printf(b, ", received by %s", t->receive_method);
+	if (congestion)
+		wp_buf_printf(b, ", %s", congestion);
+	if (t->peer && !is(t->peer, "whyperf") && !is(t->peer, "none"))
+		wp_buf_printf(b, ", peer %s", t->peer);
+}
+
+static void put_heading(struct wp_doc *doc, const struct wp_run *run)
+{
+	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
+
+	wp_buf_printf(&b, "whyperf %s  %s", run->version ? run->version : "",
+		      kind_title(&run->test));
+	put_path(&b, run);
+	put_settings(&b, run);
+	wp_doc_heading(doc, "%s", wp_buf_text(&b));
+}
+
+const char *wp_doc_machine(struct wp_doc *doc, const struct wp_inventory *inv)
+{
+	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
+
+	if (inv->kernel)
+		wp_buf_printf(&b, "Linux %s", inv->kernel);
+	if (wp_has(inv->cpus_online))
+		wp_buf_printf(&b, "%s%.0f CPU%s", b.len ? ", " : "", inv->cpus_online.v,
+			      inv->cpus_online.v == 1 ? "" : "s");
+	if (inv->cpu_model)
+		wp_buf_printf(&b, "%s%s", b.len ? ", " : "", inv->cpu_model);
+	if (inv->clocksource)
+		wp_buf_printf(&b, "%sclock %s", b.len ? ", " : "", inv->clocksource);
+	return wp_doc_printf(doc, "%s",
+			     b.len ? wp_buf_text(&b) : "nothing known about this machine");
+}
+
+/* "0-3,8": ascending CPUs, runs folded. */
+static void put_cpus(struct wp_buf *b, const struct wp_ints *l)
+{
+	for (size_t i = 0, to; i < l->n; i = to + 1) {
+		for (to = i; to + 1 < l->n && l->v[to + 1] == l->v[to] + 1;)
+			to++;
+		if (to - i == 1)
+			to = i;
+		wp_buf_printf(b, i ? ",%d" : "%d", l->v[i]);
+		if (to > i)
+			wp_buf_printf(b, "-%d", l->v[to]);
+	}
+}
+
+static bool same_ints(const struct wp_ints *a, const struct wp_ints *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->v, b->v, a->n * sizeof(*a->v)));
+}
+
+/* "cpu 0", "cpu 1 (asked 0)", "cpus 0,1 (not pinned)" */
+static const char *placement(struct wp_doc *doc, const struct wp_host *h)
+{
+	const struct wp_ints *asked = &h->asked_app_cpus, *observed = &h->observed_app_cpus;
+	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
+	const struct wp_ints *shown = observed->n ? observed : asked;
+
+	if (!shown->n)
+		return "cpu not known";
+	wp_buf_puts(&b, shown->n == 1 ? "cpu " : "cpus ");
+	put_cpus(&b, shown);
+	if (!observed->n) {
+		wp_buf_puts(&b, " asked for");
+	} else if (!asked->n) {
+		wp_buf_puts(&b, " (not pinned)");
+	} else if (!same_ints(asked, observed)) {
+		wp_buf_puts(&b, " (asked ");
+		put_cpus(&b, asked);
+		wp_buf_puts(&b, ")");
+	}
+	return wp_doc_printf(doc, "%s", wp_buf_text(&b));
+}
+
+static const struct wp_doc_column host_columns[] = {
+	{ .left = true },
+	{ .left = true, .gap = 1 },
+	{ .left = true, .gap = 3, .wrap = true },
+};
+
+static void put_hosts(struct wp_doc *doc, const struct wp_run *run)
+{
+	struct wp_doc_table *t = wp_doc_table(doc, host_columns, WP_ARRAY_SIZE(host_columns));
+	bool reverse = is(run->test.direction, "reverse"), both = is(run->test.direction, "both"),
+	     told = false;
+
+	if (!t)
+		return;
+	t->headless = true;
+	t->indent = 2;
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		/* The sender first. */
+		size_t at = reverse && run->n_hosts == 2 ? 1 - i : i;
+		const struct wp_host *h = &run->hosts[at], *other = &run->hosts[1 - at];
+		const struct wp_inventory *inv = h->inventory.kernel || !h->same_machine_as
+							 ? &h->inventory
+							 : &other->inventory;
+		bool same = run->n_hosts == 2 && (h->same_machine_as || other->same_machine_as);
+		struct wp_doc_cell *c = wp_doc_row(doc, t);
+
+		if (!c)
+			return;
+		c[0] = wp_cell(both || run->n_hosts < 2 ? h->role : i ? "receiver" : "sender");
+		c[1] = wp_cell(placement(doc, h));
+		if (same && told)
+			c[2] = wp_cell(run->test.target && !strncmp(run->test.target, "lab", 3)
+					       ? "same machine (lab)"
+					       : "same machine");
+		else
+			c[2] = wp_cell(wp_doc_printf(doc, "%s%s%s", same || !h->name ? "" : h->name,
+						     same || !h->name ? "" : ": ",
+						     wp_doc_machine(doc, inv)));
+		told = true;
+	}
+}
+
+static void put_command(struct wp_doc *doc, const struct wp_run *run)
+{
+	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
+
+	for (size_t i = 0; i < run->n_command; i++)
+		wp_buf_printf(&b, "%s%s", i ? " " : "", run->command[i]);
+	if (b.len)
+		wp_doc_para(doc, "Command", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
+	if (run->started)
+		wp_doc_para(doc, "Started", WP_DOC_PLAIN, "%s", run->started);
+}
+
+static void put_label(struct wp_buf *b, const char *what, const char *value)
+{
+	if (value)
+		wp_buf_printf(b, "%s%s %s", b->len ? ", " : "", what, value);
+}
+
+static void put_number(struct wp_buf *b, const char *what, struct wp_num n)
+{
+	if (wp_has(n))
+		wp_buf_printf(b, "%s%s %.6g", b->len ? ", " : "", what, n.v);
+}
+
+static void put_bytes(struct wp_buf *b, const char *what, struct wp_num n)
+{
+	if (!wp_has(n))
+		return;
+	wp_buf_printf(b, "%s%s ", b->len ? ", " : "", what);
+	put_size(b, n.v);
+}
+
+/* What a maintainer asks for when a letter lacks it. */
+static void put_machine(struct wp_doc *doc, const struct wp_run *run)
+{
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		const struct wp_host *h = &run->hosts[i];
+		const struct wp_inventory *inv = &h->inventory;
+		struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
+
+		if (h->same_machine_as && i)
+			continue;
+		put_label(&b, "virtualization", inv->virtualization);
+		put_number(&b, "sockets", inv->sockets);
+		put_number(&b, "cores", inv->cores);
+		put_number(&b, "NUMA nodes", inv->numa_nodes);
+		put_label(&b, "governor", inv->governor);
+		put_label(&b, "CPU time by", inv->cpu_accounting);
+		put_label(&b, "irqbalance", inv->irqbalance);
+		put_label(&b, "default congestion control", inv->congestion_default);
+		put_label(&b, "default qdisc", inv->qdisc_default);
+		put_label(&b, "mitigations", inv->mitigations);
+		put_bytes(&b, "tcp_rmem max", inv->tcp_rmem_max_bytes);
+		put_bytes(&b, "tcp_wmem max", inv->tcp_wmem_max_bytes);
+		if (b.len)
+			wp_doc_para(doc,
+				    run->n_hosts == 1 || run->hosts[1].same_machine_as ? "Machine"
+										       : h->role,
+				    WP_DOC_PLAIN, "%s", wp_buf_text(&b));
+	}
+}
+
+void wp_run_doc_header(struct wp_doc *doc, const struct wp_run *run)
+{
+	put_heading(doc, run);
+	if (run->n_hosts)
+		put_hosts(doc, run);
+}
+
+const struct wp_host *wp_doc_cpus_of(const struct wp_run *run, const struct wp_host *h)
+{
+	bool same = run->n_hosts == 2 &&
+		    (run->hosts[0].same_machine_as || run->hosts[1].same_machine_as);
+
+	if (!h)
+		return NULL;
+	if (h->n_cpus || !same)
+		return h->n_cpus ? h : NULL;
+	h = h == &run->hosts[0] ? &run->hosts[1] : &run->hosts[0];
+	return h->n_cpus ? h : NULL;
+}
+
+void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_run_doc_opts *opts)
+{
+	if (!opts->no_header) {
+		wp_run_doc_header(doc, run);
+		if (opts->detail) {
+			put_command(doc, run);
+			put_machine(doc, run);
+		}
+		if (opts->detail && run->n_flows)
+			wp_doc_blank(doc);
+	}
+	if (run->n_flows)
+		wp_run_doc_intervals(doc, run, opts);
+	wp_doc_blank(doc);
+	wp_run_doc_cpus(doc, run);
+	wp_run_doc_sentences(doc, run, opts);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * run_doc.h - a run record as a document: what was run and where, the intervals, what each CPU did, packets, limits,
+ * why and what to try. The document borrows the record's strings; the record must outlive it.
+ */
+#ifndef WP_REPORT_RUN_DOC_H
+#define WP_REPORT_RUN_DOC_H
+
+#include "model/record.h"
+#include "report/doc.h"
+#include "report/interval_table.h"
+
+struct wp_run_doc_opts {
+	bool no_header; /* the live display has printed heading and rows already: only the closing lines follow */
+	bool detail;     /* command and machine, as a letter needs them */
+	size_t max_rows; /* more interval rows than this become a line of bars; 0 = no limit */
+	char unit;       /* as in struct wp_text_opts, for rates in sentences */
+	const struct wp_interval_cols
+		*cols;      /* the live display's columns; NULL = from the record */
+	const char *stored; /* where the run is, when not in the store: path of a file; NULL */
+};
+
+/* The parts, in order; `doc` is initialised by the caller. */
+void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_run_doc_opts *opts);
+
+/* Only the heading and the lines about both ends, for the live display (of a record without results yet). */
+void wp_run_doc_header(struct wp_doc *doc, const struct wp_run *run);
+
+/* What the parts share. */
+
+/* "Linux 6.18.44, 2 CPUs, AMD EPYC, clock kvm-clock" into the document's pool. */
+const char *wp_doc_machine(struct wp_doc *doc, const struct wp_inventory *inv);
+/* The host whose cpus[] covers the machine that host `h` is on, or NULL. */
+const struct wp_host *wp_doc_cpus_of(const struct wp_run *run, const struct wp_host *h);
+
+void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
+			  const struct wp_run_doc_opts *opts);
+void wp_run_doc_cpus(struct wp_doc *doc, const struct wp_run *run);
+void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
+			  const struct wp_run_doc_opts *opts);
+
+#endif

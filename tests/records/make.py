@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes the records beside it that the golden tests read. They are made up: run it again after changing it."""
+import json
+import os
+import random
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VERSION = "0.1.0"
+
+
+def inventory(**more):
+    inv = dict(hostname="alpha", kernel="6.18.44", arch="x86_64", os="Debian GNU/Linux 12", cpu_model="AMD EPYC",
+               clocksource="kvm-clock", virtualization="kvm", cpu_accounting="ticks",
+               cpu_accounting_evidence="irq and softirq move in whole ticks", congestion_default="bbr",
+               qdisc_default="fq_codel", cpus_online=2, sockets=1, cores=2, threads_per_core=1, numa_nodes=1,
+               user_hz=100, clock_read_ns=31, tcp_rmem_max_bytes=6291456, tcp_wmem_max_bytes=4194304)
+    inv.update(more)
+    return inv
+
+
+def cpu(n, busy, user, system, softirq, total=100.0, trust="ok", **more):
+    c = dict(cpu=n, busy_pct=busy, user_pct=user, system_pct=system, irq_pct=0.0, softirq_pct=softirq, steal_pct=0.0,
+             idle_pct=round(100 - busy, 1), iowait_pct=0.0, sum_pct=total, trust=trust, source="ticks",
+             interrupts=13248, softirqs=dict(net_rx=90210, net_tx=12))
+    c.update(more)
+    return c
+
+
+def samples(n_seconds, busy):
+    rows = []
+    for t in range(n_seconds):
+        for n, b in busy.items():
+            rows.append(dict(start_s=float(t), end_s=float(t + 1), cpu=n, busy_pct=b - t * 0.3, user_pct=0.9,
+                             system_pct=71.2, irq_pct=0.0, softirq_pct=27.7, steal_pct=0.0, idle_pct=100 - b,
+                             sum_pct=100.0))
+    return rows
+
+
+def host(role, apps, rx, asked=None, **more):
+    h = dict(role=role, name="alpha", inventory=inventory(),
+             placement=dict(asked=dict(app_cpus=apps if asked is None else asked),
+                            observed=dict(app_cpus=apps, rx_cpus=rx)),
+             wall_s=10.0, app_cpu_s=9.7, self_cpu_pct=0.3, sample_interval_s=1.0)
+    h.update(more)
+    return h
+
+
+def interval(t, bps, sender=True, width=1.0, omitted=False, **more):
+    i = dict(start_s=round(t * width, 3), end_s=round((t + 1) * width, 3), omitted=omitted, bytes=int(bps / 8 * width),
+             bits_per_second=bps)
+    if sender:
+        i.update(retransmits=0, cwnd_bytes=1488977, rtt_us=48, rttvar_us=9, packets=int(bps / 8 * width / 62361))
+    i.update(more)
+    return i
+
+
+def end(rows, sender=True, **more):
+    rows = [r for r in rows if not r.get("omitted")]
+    total = sum(r["bytes"] for r in rows)
+    seconds = round(sum(r["end_s"] - r["start_s"] for r in rows), 3)
+    e = dict(bytes=total, seconds=seconds, bits_per_second=total * 8 / seconds, packets=total // 62361)
+    if sender:
+        e.update(retransmits=sum(r.get("retransmits", 0) for r in rows))
+    e.update(more)
+    return e
+
+
+def flow(n, rows, role="sender", **more):
+    f = dict(id=str(n), local="10.97.0.1:%d" % (43208 + 2 * n), remote="10.97.0.2:9497", role=role, congestion="cubic",
+             mss_bytes=65483, busy_pct=57.0, rwnd_limited_pct=0.0, sndbuf_limited_pct=0.4, app_limited_pct=84.6,
+             min_rtt_us=31, mean_rtt_us=47.6, intervals=rows, sent=end(rows), received=end(rows, False))
+    f.update(more)
+    return f
+
+
+def record(name, flows, hosts, test, **more):
+    t = dict(kind="tcp", protocol="TCP", peer="whyperf", direction="forward", target="lab", fill="zero",
+             send_method="write", receive_method="read", streams=len(flows), duration_s=10, omit_s=0, interval_s=1,
+             length_bytes=1048576)
+    t.update(test)
+    sent = [f["sent"] for f in flows]
+    received = [f["received"] for f in flows]
+    doc = dict(schema="whyperf.run/1", id="%016x" % (0xabcdef << 32 | len(name)), started="2026-11-30T17:20:05.123Z",
+               version=VERSION, command=["whyperf", "tcp", "lab", "-t", "10"], exit=0, test=t, hosts=hosts, flows=flows,
+               total=dict(sent_bps=sum(e["bits_per_second"] for e in sent) if flows else None,
+                          received_bps=sum(e["bits_per_second"] for e in received) if flows else None),
+               ledger=dict(stages=[]), findings=[], warnings=[])
+    doc.update(more)
+    with open(os.path.join(HERE, name + ".json"), "w") as out:
+        large = os.path.basename(out.name)[:-5] in ("thousand", "large", "long")
+        json.dump(doc, out, indent=None if large else 1, separators=(",", ":") if large else None)
+        out.write("\n")
+
+
+def both_ends(client=(0,), server=(1,), rx=((0,), (1,)), cpus=None, n_seconds=10):
+    a = host("client", list(client), list(rx[0]), cost_us_per_kb=0.118,
+             cpus=cpus or [cpu(0, 99.8, 0.9, 71.2, 27.7), cpu(1, 97.1, 0.7, 58.0, 38.4, 100.1)],
+             cpu_samples=samples(n_seconds, {0: 100.0, 1: 97.4}))
+    b = host("server", list(server), list(rx[1]), cost_us_per_kb=0.111, same_machine_as="client")
+    return [a, b]
+
+
+WHY = [dict(rule="cpu", share_pct=97.0, confidence="high",
+            says="CPU 0 is the limit: busy 99.8 % of the time, 27.7 % of it receiving (softirq), because the ACKs for "
+                 "this flow are processed on the sender's own CPU.",
+            evidence=[dict(metric="busy_pct", value=99.8, unit="%", source="/proc/stat")],
+            advice=["whyperf tcp lab --cpu 1 --peer-cpu 0",
+                    "RPS for the sender's side (whyperf sweep --rps all ...)"]),
+       dict(rule="memory", share_pct=2.0, confidence="low", says="The receiver's copy misses the cache.", evidence=[],
+            advice=[])]
+
+
+def bulk():
+    rows = [interval(t, 11.6e9 + 0.05e9 * t) for t in range(10)]
+    record("bulk", [flow(1, rows)], both_ends(), {}, findings=WHY,
+           command=["whyperf", "tcp", "lab", "--cpu", "0", "--peer-cpu", "1", "-t", "10"])
+
+
+def four():
+    flows = []
+    for n in range(1, 5):
+        rows = [interval(t, 2.9e9 + 0.1e9 * n, omitted=t == 0, retransmits=n if t == 2 else 0) for t in range(4)]
+        flows.append(flow(n, rows))
+    record("four", flows, both_ends((0, 1), (0, 1), asked_none()), dict(duration_s=3, omit_s=1, target_bps=5e9),
+           warnings=["3 of 4 threads changed their CPU; pin them with --cpu"],
+           ledger=dict(sent_packets=745000, delivered_packets=744988, unexplained_packets=2,
+                       stages=[dict(stage="backlog drops", host="server", packets=10, source="softnet_stat")]))
+
+
+def asked_none():
+    return ((0, 1), (0, 1))
+
+
+def bidir():
+    out = [interval(t, 7.1e9) for t in range(3)]
+    back = [interval(t, 6.8e9, sender=False) for t in range(3)]
+    flows = [flow(1, out), flow(2, back, role="receiver", sent=end([interval(t, 6.8e9) for t in range(3)]),
+                                received=end(back, False))]
+    hosts = both_ends(n_seconds=3)
+    hosts[1].pop("same_machine_as")
+    hosts[1].update(name="beta", inventory=inventory(hostname="beta", kernel="5.10.0-32-amd64", cpus_online=64,
+                                                     cpu_model="Intel Xeon Gold 6338", clocksource="tsc",
+                                                     cpu_accounting="irq_time"),
+                    cpus=[cpu(n, 61.2 if n == 1 else 0.2, 1.0, 30.2, 30.0, 60.5 if n == 1 else 100.0,
+                              "hidden" if n == 1 else "ok") for n in range(64)],
+                    cpu_samples=samples(3, {1: 61.2}))
+    record("bidir", flows, hosts, dict(direction="both", duration_s=3, streams=1, target="beta.example.org"))
+
+
+def thousand():
+    rng = random.Random(1)
+    flows = []
+    for n in range(1, 1001):
+        bps = 11e6 + rng.random() * 1e6
+        rows = [dict(start_s=t, end_s=t + 1, bytes=int(bps / 8), bits_per_second=int(bps), retransmits=0)
+                for t in range(2)]
+        total = dict(bytes=2 * int(bps / 8), seconds=2, bits_per_second=int(bps), retransmits=0)
+        flows.append(dict(id=str(n), intervals=rows, sent=total, received=total))
+    record("thousand", flows, both_ends(), dict(duration_s=2),
+           total=dict(sent_bps=11.5e9, received_bps=11.5e9, fairness_jain=0.9985))
+
+
+def large():
+    rows = [interval(t, 94.1e9, cwnd_bytes=3221225472) for t in range(5)]
+    cpus = [cpu(n, 0.3, 0.1, 0.1, 0.1) for n in range(512)]
+    for n, busy in ((17, 99.9), (255, 64.0), (300, 12.0)):
+        cpus[n] = cpu(n, busy, 1.0, busy - 21.0 if busy > 30 else 2.0, 20.0 if busy > 30 else 9.0)
+    hosts = [host("client", [17], [255], asked=[16], cpus=cpus, cost_us_per_kb=0.0871,
+                  inventory=inventory(cpus_online=512, sockets=2, cores=256, threads_per_core=2, numa_nodes=8,
+                                      cpu_model="AMD EPYC 9755 128-Core Processor", clocksource="tsc",
+                                      cpu_accounting="irq_time"),
+                  placement_note="CPU 16 was asked for, but the thread ran on CPU 17: 16 is not in the cpuset of this "
+                                 "cgroup"),
+             host("server", [3], [3], name="delta", inventory=inventory(hostname="delta"), cost_us_per_kb=0.1,
+                  cpus=[cpu(0, 4.2, 1.0, 2.0, 1.2), cpu(3, 88.8, 0.7, 58.0, 29.4, 138.0, "doubled")])]
+    record("large", [flow(1, rows, local="[2001:db8:1234:5678::aaaa:1]:43210", remote="[2001:db8:1234:5678::bbbb:2]:9497")],
+           hosts, dict(duration_s=5, target="2001:db8:1234:5678::bbbb:2", window_bytes=4194304))
+
+
+def absent():
+    rows = [dict(start_s=0.0, end_s=1.0, bytes=125000000, bits_per_second=1e9, retransmits=None,
+                 retransmits_why="the kernel is older than 2.6.2", cwnd_bytes=None, cwnd_bytes_why="TCP_INFO failed"),
+            {}]
+    none = dict(bytes=None, bytes_why="the peer vanished")
+    doc = dict(schema="whyperf.run/1", id="00000000000000aa", started=None, version=None, command=[], exit=1,
+               error="the peer vanished after 1.0 s", test=dict(kind="tcp"), total={}, ledger={}, findings=[],
+               hosts=[dict(role="client", cpus=[dict(cpu=0, busy_pct=None, busy_pct_why="/proc/stat could not be read",
+                                                     trust="absent")])],
+               flows=[dict(id="1", intervals=rows, received=none,
+                           sent=dict(bytes=125000000, seconds=1.0, bits_per_second=1e9))])
+    with open(os.path.join(HERE, "absent.json"), "w") as out:
+        json.dump(doc, out, indent=1)
+        out.write("\n")
+
+
+def failed():
+    record("failed", [], [host("client", [], [], asked=[0])], dict(streams=1, target="192.0.2.1"), exit=1,
+           error="cannot connect to 192.0.2.1 port 9497: connection refused; is whyperf serve running there?",
+           command=["whyperf", "tcp", "192.0.2.1", "--cpu", "0"])
+
+
+def hostile():
+    """Every text that another machine can send."""
+    evil = "\u001b[2J\u202eevil\u0007\nname " + "x" * 120 + " \u2265 \u00b5 \u65e5\u672c"
+    rows = [interval(t, 1e9) for t in range(2)]
+    hosts = both_ends(n_seconds=2)
+    hosts[1].pop("same_machine_as")
+    hosts[1].update(name=evil, inventory=inventory(kernel=evil, cpu_model=evil, clocksource=evil, governor=evil),
+                    cpus=[cpu(1, 50.0, 1.0, 40.0, 9.0, trust=evil)], placement_note=evil)
+    record("hostile", [flow(1, rows, congestion=evil, note=evil)], hosts, dict(duration_s=2, target=evil), error=evil,
+           exit=1, warnings=[evil], findings=[dict(rule="x", share_pct=1, confidence=evil, says=evil, evidence=[],
+                                                   advice=[evil])])
+
+
+def long():
+    rows = [interval(t, 9e9 + (t % 60) * 5e7) for t in range(600)]
+    record("long", [flow(1, rows)], both_ends(), dict(duration_s=600))
+
+
+def reverse():
+    rows = [interval(t, 10e9, sender=False) for t in range(2)]
+    flows = [flow(1, rows, role="receiver", sent=end([interval(t, 10e9, retransmits=3) for t in range(2)]))]
+    record("reverse", flows, both_ends(n_seconds=2), dict(duration_s=2, direction="reverse"))
+
+
+if __name__ == "__main__":
+    for make in (bulk, four, bidir, thousand, large, absent, failed, hostile, long, reverse):
+        make()

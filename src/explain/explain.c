@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "explain/explain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "explain/rules.h"
+
+#define MAX_RULES     64
+#define TIE_PCT       10.0 /* points: causes this close are not told apart */
+#define EXPLAINED_PCT 75.0 /* a cause of this share leaves nothing open worth saying */
+#define SMALLEST_PCT  3.0  /* causes below it are left out */
+#define MAX_MISSING   4
+#define ENOUGH_CPU_PCT \
+	90.0 /* a receiver that is able to run so long is what the window waits for */
+#define MAX_TEXT_BYTES 1024
+
+struct candidate {
+	const struct wp_rule *rule;
+	struct wp_finding finding;
+	size_t order; /* in the table */
+};
+
+struct verdict {
+	struct candidate causes[MAX_RULES], notes[MAX_RULES];
+	size_t n_causes, n_notes;
+	const char *missing[MAX_MISSING];
+	size_t n_missing;
+};
+
+/* ---- asking every rule ------------------------------------------------------------------------ */
+
+static void note_missing(struct verdict *v, const char *what)
+{
+	for (size_t i = 0; i < v->n_missing; i++)
+		if (!strcmp(v->missing[i], what))
+			return;
+	if (what && v->n_missing < MAX_MISSING)
+		v->missing[v->n_missing++] = what;
+}
+
+static struct candidate *find(struct candidate *list, size_t n, const char *name, size_t len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(list[i].rule->name) == len && !memcmp(list[i].rule->name, name, len))
+			return &list[i];
+	return NULL;
+}
+
+/* In a test of both directions a rule speaks for the one in which it explains more. */
+static void keep(struct verdict *v, const struct wp_rule *rule, size_t order,
+		 const struct wp_finding *finding)
+{
+	struct candidate *list = rule->note ? v->notes : v->causes;
+	size_t *n = rule->note ? &v->n_notes : &v->n_causes;
+	struct candidate *old = find(list, *n, rule->name, strlen(rule->name));
+
+	if (old && old->finding.share_pct >= finding->share_pct)
+		return;
+	if (!old && *n == MAX_RULES)
+		return;
+	if (!old)
+		old = &list[(*n)++];
+	*old = (struct candidate) { .rule = rule, .finding = *finding, .order = order };
+}
+
+static void ask(struct verdict *v, const struct wp_facts *f, const char *direction)
+{
+	for (size_t i = 0; i < wp_n_rules; i++) {
+		struct wp_finding finding = { .rule = wp_rules[i].name };
+
+		switch (wp_rules[i].evaluate(f, &finding)) {
+		case WP_RULE_YES:
+			if (direction)
+				finding.says = wp_pool_printf(f->pool, "%s: %s", direction,
+							      finding.says ? finding.says : "");
+			keep(v, &wp_rules[i], i, &finding);
+			break;
+		case WP_RULE_UNKNOWN:
+			note_missing(v, finding.says ? finding.says : wp_rules[i].needs);
+			break;
+		case WP_RULE_NO:
+			break;
+		}
+	}
+}
+
+/* ---- ranking ---------------------------------------------------------------------------------- */
+
+static void take_evidence(struct wp_finding *to, const struct wp_finding *from)
+{
+	for (size_t i = 0; i < from->n_evidence && to->n_evidence < WP_FINDING_EVIDENCE; i++) {
+		size_t k = 0;
+
+		while (k < to->n_evidence &&
+		       strcmp(to->evidence[k].metric, from->evidence[i].metric))
+			k++;
+		if (k == to->n_evidence)
+			to->evidence[to->n_evidence++] = from->evidence[i];
+	}
+}
+
+static void drop(struct verdict *v, struct candidate *c)
+{
+	size_t at = (size_t)(c - v->causes);
+
+	memmove(c, c + 1, (v->n_causes - at - 1) * sizeof(*c));
+	v->n_causes--;
+}
+
+/* The same cause seen twice is one finding, unless the other view explains clearly more. */
+static void fold(struct verdict *v)
+{
+	for (size_t i = 0; i < v->n_causes; i++) {
+		const struct wp_rule *rule = v->causes[i].rule;
+
+		for (const char *name = rule->covers; name && *name;) {
+			size_t len = strcspn(name, " ");
+			struct candidate *other = find(v->causes, v->n_causes, name, len);
+			struct candidate *mine;
+
+			mine = find(v->causes, v->n_causes, rule->name, strlen(rule->name));
+			if (other && mine &&
+			    other->finding.share_pct <= mine->finding.share_pct + TIE_PCT) {
+				take_evidence(&mine->finding, &other->finding);
+				drop(v, other);
+				i = 0; /* indices moved */
+			}
+			name += len;
+			name += strspn(name, " ");
+		}
+	}
+}
+
+static void rank(struct verdict *v)
+{
+	/* Insertion: a handful of items, and equal ones stay in the table's order. */
+	for (size_t i = 1; i < v->n_causes; i++) {
+		struct candidate c = v->causes[i];
+		size_t k = i;
+
+		while (k > 0 && (v->causes[k - 1].finding.share_pct < c.finding.share_pct ||
+				 (v->causes[k - 1].finding.share_pct == c.finding.share_pct &&
+				  v->causes[k - 1].order > c.order))) {
+			v->causes[k] = v->causes[k - 1];
+			k--;
+		}
+		v->causes[k] = c;
+	}
+	while (v->n_causes && v->causes[v->n_causes - 1].finding.share_pct < SMALLEST_PCT)
+		v->n_causes--;
+}
+
+static void say_ties(struct verdict *v, struct wp_pool *pool)
+{
+	struct wp_finding *first = &v->causes[0].finding, *second = &v->causes[1].finding;
+
+	if (v->n_causes < 2 || first->share_pct - second->share_pct > TIE_PCT)
+		return;
+	first->says = wp_pool_printf(
+		pool,
+		"%s; %s explains as much (%.0f %% against %.0f %%), so it is open which of the two "
+		"comes first",
+		first->says, second->rule, second->share_pct, first->share_pct);
+}
+
+/* ---- what is left open ------------------------------------------------------------------------ */
+
+static void say_not_explained(const struct verdict *v, const struct wp_run *run,
+			      struct wp_pool *pool, struct wp_finding *ret)
+{
+	double best = v->n_causes ? v->causes[0].finding.share_pct : 0;
+	_cleanup_buf_ struct wp_buf b = WP_BUF(MAX_TEXT_BYTES);
+
+	*ret = (struct wp_finding) { .rule = WP_NOT_EXPLAINED,
+				     .confidence = "high",
+				     .share_pct = 100 - best };
+	if (v->n_causes)
+		wp_buf_printf(&b, "%.0f %% of the limit is not explained by what was measured",
+			      100 - best);
+	else
+		wp_buf_puts(
+			&b,
+			"nothing that was measured was full or closed long enough to be the limit");
+	for (size_t i = 0; i < v->n_missing; i++)
+		wp_buf_printf(&b, "%s%s", i ? "; " : "; missing to know: ", v->missing[i]);
+	if (!v->n_missing)
+		wp_buf_puts(
+			&b,
+			"; what the CPUs' time went into inside the kernel, and what lies between the hosts, "
+			"is not in this record");
+	ret->says = wp_pool_strdup(pool, wp_buf_text(&b));
+	if (run->n_hosts < 2)
+		ret->advice[ret->n_advice++] =
+			"run `whyperf serve` at the other end, so that its CPUs and threads are in the record";
+	if (ret->n_advice < WP_FINDING_ADVICE)
+		ret->advice[ret->n_advice++] = "whyperf doctor";
+}
+
+int wp_explain(struct wp_run *run)
+{
+	struct wp_finding *findings;
+	_cleanup_free_ struct verdict *v = calloc(1, sizeof(*v));
+	struct wp_facts f;
+	bool both = run->test.direction && !strcmp(run->test.direction, "both"), any = false;
+	size_t n = 0;
+
+	if (!v)
+		return -ENOMEM;
+	run->findings = NULL;
+	run->n_findings = 0;
+	for (int forward = 1; forward >= 0; forward--) {
+		if (!wp_facts_gather(run, forward, &run->pool, &f))
+			continue;
+		any = true;
+		ask(v, &f, !both ? NULL : forward ? "client to server" : "server to client");
+	}
+	if (!any)
+		return 0;
+	fold(v);
+	rank(v);
+	say_ties(v, &run->pool);
+	findings = wp_pool_calloc(&run->pool, WP_EXPLAIN_MAX, sizeof(*findings));
+	if (!findings)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->n_causes && i < WP_EXPLAIN_CAUSES; i++)
+		findings[n++] = v->causes[i].finding;
+	if (!v->n_causes || v->causes[0].finding.share_pct < EXPLAINED_PCT)
+		say_not_explained(v, run, &run->pool, &findings[n++]);
+	for (size_t i = 0; i < v->n_notes && i < WP_EXPLAIN_NOTES; i++)
+		findings[n++] = v->notes[i].finding;
+	for (size_t i = 0; i < n; i++)
+		if (!findings[i].says)
+			return -ENOMEM;
+	run->findings = findings;
+	run->n_findings = n;
+	return 0;
+}
+
+/* ---- what an end's time went into ------------------------------------------------------------- */
+
+static double at_most(double v, double limit)
+{
+	return v < 0 ? 0 : v > limit ? limit : v;
+}
+
+/* Divides the sender's waiting: window first (the kernel counts it), then the path, then a rate that was asked for. */
+static void divide_wait(const struct wp_facts *f, struct wp_end_time *t)
+{
+	double left = f->wait_pct.v, part;
+	bool slow_reader = wp_num_or(f->receiver.runnable_pct, 0) >= ENOUGH_CPU_PCT;
+
+	if (!wp_has(f->busy_pct)) {
+		t->window_pct = t->path_pct = t->peer_pct = f->busy_pct;
+		t->asked_pct = f->busy_pct;
+		t->unexplained_pct = wp_num(left);
+		return;
+	}
+	part = at_most(wp_num_or(f->rwnd_wall_pct, 0), left);
+	t->peer_pct = wp_num(slow_reader ? part : 0);
+	t->window_pct = wp_num(slow_reader ? 0 : part);
+	left -= part;
+	part = at_most(wp_num_or(f->sndbuf_wall_pct, 0), left);
+	t->window_pct.v += part;
+	left -= part;
+	part = wp_has(f->run->test.target_bps) ? left : 0;
+	t->asked_pct = wp_num(part);
+	left -= part;
+	part = at_most(wp_num_or(f->network_pct, 0), left);
+	t->path_pct = wp_num(part);
+	t->unexplained_pct = wp_num(left - part);
+}
+
+static void divide_cpu(const struct wp_side *s, struct wp_end_time *t)
+{
+	static const char moved[] =
+		"the thread moved between CPUs, or its CPU is not in the record";
+
+	t->cpu = s->stays && wp_has(s->cpu) ? (int)s->cpu.v : -1;
+	if (!s->use) {
+		t->user_pct = t->system_pct = t->irq_pct = t->softirq_pct = t->busy_pct =
+			wp_absent(moved);
+		return;
+	}
+	t->user_pct = s->use->user_pct;
+	t->system_pct = s->use->system_pct;
+	t->irq_pct = s->use->irq_pct;
+	t->softirq_pct = s->use->softirq_pct;
+	t->busy_pct = s->use->busy_pct;
+}
+
+int wp_explain_time(const struct wp_run *run, size_t host, struct wp_end_time *ret)
+{
+	struct wp_pool scratch = WP_POOL(64 << 10);
+	struct wp_end_time t = { .cpu = -1 };
+	const struct wp_side *s;
+	struct wp_facts f;
+
+	if (host >= run->n_hosts)
+		return -ENOENT;
+	/* As a sender where it is one. */
+	if (wp_facts_gather(run, host == 0, &scratch, &f))
+		t.sends = true;
+	else if (!wp_facts_gather(run, host != 0, &scratch, &f))
+		return -ENOENT;
+	s = t.sends ? &f.sender : &f.receiver;
+	t.on_cpu_pct =
+		wp_has(s->on_cpu_pct) ? wp_num(at_most(s->on_cpu_pct.v, 100)) : s->on_cpu_pct;
+	t.run_queue_pct = s->delay_pct;
+	divide_cpu(s, &t);
+	t.window_pct = t.path_pct = t.asked_pct = t.peer_pct = wp_num(0);
+	if (!wp_has(s->on_cpu_pct)) {
+		t.window_pct = t.path_pct = t.asked_pct = t.peer_pct = s->on_cpu_pct;
+		t.unexplained_pct = wp_num(100);
+	} else {
+		double rest;
+
+		if (wp_has(t.run_queue_pct))
+			t.run_queue_pct.v = at_most(t.run_queue_pct.v, 100 - t.on_cpu_pct.v);
+		rest = 100 - t.on_cpu_pct.v - wp_num_or(t.run_queue_pct, 0);
+		if (t.sends) {
+			f.wait_pct = wp_num(rest);
+			divide_wait(&f, &t);
+		} else {
+			t.peer_pct = wp_num(rest); /* a receiver that does not run waits for data */
+			t.unexplained_pct = wp_num(0);
+		}
+	}
+	wp_pool_done(&scratch);
+	*ret = t;
+	return 0;
+}
+
+static void put_part(struct wp_buf *b, struct wp_num pct, const char *what)
+{
+	if (wp_num_or(pct, 0) >= 0.5)
+		wp_buf_printf(b, ", %.0f %% %s", pct.v, what);
+}
+
+void wp_end_time_format(const struct wp_end_time *t, char *out, size_t size)
+{
+	_cleanup_buf_ struct wp_buf b = WP_BUF(MAX_TEXT_BYTES);
+
+	if (!wp_has(t->on_cpu_pct))
+		wp_buf_printf(&b, "CPU time not known");
+	else if (t->cpu >= 0)
+		wp_buf_printf(&b, "%.0f %% its CPU %d", t->on_cpu_pct.v, t->cpu);
+	else
+		wp_buf_printf(&b, "%.0f %% its CPU", t->on_cpu_pct.v);
+	if (wp_has(t->user_pct) && wp_has(t->system_pct) && wp_has(t->softirq_pct))
+		wp_buf_printf(&b, " (user %.0f, system %.0f, softirq %.0f)", t->user_pct.v,
+			      t->system_pct.v, t->softirq_pct.v);
+	put_part(&b, t->run_queue_pct, "waiting for a CPU");
+	put_part(&b, t->window_pct, "windows");
+	put_part(&b, t->asked_pct, "the rate asked for");
+	put_part(&b, t->path_pct, "the path");
+	put_part(&b, t->peer_pct, t->sends ? "the receiver" : "waiting for data");
+	put_part(&b, t->unexplained_pct, "not explained");
+	snprintf(out, size, "%s", wp_buf_text(&b));
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * facts.h - what rules need of a record, gathered once for one direction of traffic: who sends and who receives, their
+ * busiest threads and the CPUs of these, and the flows' figures as one.
+ *
+ * Borrowed from the run; nothing to free. Figures keep their three states: a rule that lacks one says which.
+ */
+#ifndef WP_EXPLAIN_FACTS_H
+#define WP_EXPLAIN_FACTS_H
+
+#include "model/record.h"
+
+/* Thresholds in per cent of wall time unless said; the sources are measurements with planted limits. */
+#define WP_FULL_PCT         95.0 /* a thread on its CPU: it never waits for anything */
+#define WP_NEAR_FULL_PCT    90.0
+#define WP_DELAY_PCT        5.0  /* waiting for a CPU: worth saying */
+#define WP_DELAY_MAIN_PCT   25.0 /* ... and the main thing */
+#define WP_LIMITED_PCT      20.0 /* rwnd_limited, sndbuf_limited of busy time: a cause */
+#define WP_LIMITED_NOTE_PCT 5.0
+#define WP_ZERO_RTT_US      200.0 /* min_rtt of a path without distance: loopback, veth, one switch */
+#define WP_SMALL_CALL_BYTES 8192.0 /* below it the call costs more than the copy */
+#define WP_STEAL_PCT        1.0
+#define WP_SELF_PCT         1.0 /* the sampler, of one CPU */
+#define WP_SLOW_CLOCK_NS    200.0
+
+struct wp_side {
+	const struct wp_host *host;         /* NULL: not in the record */
+	const struct wp_host *cpus;         /* the host whose cpus[] cover this side; NULL = none */
+	const char *word;                   /* "sender" | "receiver" */
+	const struct wp_thread_use *thread; /* busiest: CPU time plus run delay; NULL = not known */
+	size_t n_threads,
+		n_full; /* n_full: those that are able to run WP_NEAR_FULL_PCT of the time */
+	struct wp_num on_cpu_pct, delay_pct;
+	struct wp_num runnable_pct;   /* the two together */
+	struct wp_num cpu;            /* where that thread runs */
+	bool stays;                   /* it did not move between CPUs */
+	const struct wp_cpu_use *use; /* of that CPU; NULL = not known */
+	struct wp_num call_bytes;     /* bytes a system call */
+	struct wp_num rx_cpu; /* the CPU that processes the packets which this side receives */
+};
+
+struct wp_facts {
+	const struct wp_run *run;
+	struct wp_pool *pool; /* for texts */
+	struct wp_side sender, receiver;
+	bool same_machine;
+	bool local_delivery; /* veth or lo: the peer's receive path runs on the sending CPU */
+	size_t n_flows;
+	double seconds;          /* measured window; 0 = not known */
+	double rate_bps;         /* sum of the flows, at the receivers where known */
+	double bytes, all_bytes; /* all_bytes: with the warm-up, as the CPUs' counters have it */
+	const char *congestion;  /* of the first flow */
+	struct wp_num busy_pct;  /* means over the flows */
+	struct wp_num rwnd_limited_pct, sndbuf_limited_pct; /* of busy time */
+	struct wp_num rwnd_wall_pct, sndbuf_wall_pct;       /* of wall time */
+	struct wp_num app_limited_pct;
+	struct wp_num
+		network_pct; /* of wall time: data in flight and queued, no window closed, no more asked of the
+				      application: congestion window, pacing or a queue holds it */
+	struct wp_num
+		wait_pct; /* of wall time: the sending thread neither runs nor waits for a CPU */
+	struct wp_num min_rtt_us, mean_rtt_us;
+	struct wp_num sndbuf_bytes, rcvbuf_bytes; /* smallest of the flows */
+	struct wp_num flow_bps;                   /* mean of a flow */
+	struct wp_num packets, retransmits, dsacks;
+	/* Means over the sender's interval rows outside the warm-up, and how many rows there are. */
+	struct wp_num cwnd_bytes, unacked, notsent_bytes, pacing_bps;
+	size_t n_rows;
+	struct wp_num mss_bytes;
+};
+
+/* Flows that hosts[0] sends (`forward`) or receives. False when there are none that moved data. */
+bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *pool,
+		     struct wp_facts *ret);
+
+/* Share of the sender's interval rows (0..1) in which the figure at `offset` of struct wp_interval is at least
+ * `threshold`; -1 with fewer than three rows. */
+double wp_facts_rows_above(const struct wp_facts *f, size_t offset, double threshold);
+
+/* Sum of the counters called `name` in both hosts' counts; absent when none moved. */
+struct wp_num wp_facts_count(const struct wp_facts *f, const char *name);
+
+/* A CPU of that side with less than half of its time busy, other than `not`; -1 = none. */
+int wp_side_free_cpu(const struct wp_side *s, int not_this, int nor_this);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rule_network.c - between the two sockets: congestion control, loss, a queue, pacing. */
+#include <string.h>
+
+#include "base/units.h"
+#include "explain/say.h"
+
+#define HOLDS_PCT         20.0 /* of wall time that the network holds the sender: worth a finding */
+#define MAINLY_PCT        50.0
+#define BUSY_CPU_PCT      90.0
+#define IDLE_CPU_PCT      60.0
+#define QUEUE_RTT_US      1000.0
+#define QUEUE_RTT_TIMES   10.0
+#define BLOAT_US          5000.0
+#define SPURIOUS_SHARE    0.7 /* of the retransmissions reported as duplicates: they were not needed */
+#define LOSS_SHARE        0.0005 /* of the segments: below it loss limits nothing here */
+#define LOSS_SEVERE_SHARE 0.01
+#define PACED_LOW         0.9
+#define PACED_HIGH        1.05
+#define WINDOW_FULL       0.9
+
+/* How long the network held a sender that wanted to go on. A thread that is busy most of the time is not held. */
+static double held_pct(const struct wp_facts *f)
+{
+	double pct;
+
+	if (!wp_has(f->network_pct) || wp_num_or(f->sender.runnable_pct, 0) >= BUSY_CPU_PCT)
+		return wp_num_or(f->network_pct, 0);
+	/* Below that, data is queued and waits while the thread makes more of it: the wait need not be the thread's. */
+	pct = f->busy_pct.v - wp_num_or(f->rwnd_wall_pct, 0) - wp_num_or(f->sndbuf_wall_pct, 0);
+	pct *= 1 - wp_num_or(f->app_limited_pct, 0) / 100;
+	return pct > f->network_pct.v ? pct : f->network_pct.v;
+}
+
+static bool window_holds(const struct wp_facts *f)
+{
+	return wp_num_or(f->rwnd_limited_pct, 0) >= WP_LIMITED_PCT ||
+	       wp_num_or(f->sndbuf_limited_pct, 0) >= WP_LIMITED_PCT;
+}
+
+static bool is_bbr(const struct wp_facts *f)
+{
+	return f->congestion && !strncmp(f->congestion, "bbr", 3);
+}
+
+/* Segments that had to be sent again and did not arrive twice. */
+static struct wp_num lost_segments(const struct wp_facts *f)
+{
+	double lost;
+
+	if (!wp_has(f->retransmits))
+		return f->retransmits;
+	lost = f->retransmits.v - wp_num_or(f->dsacks, 0);
+	return wp_num(lost > 0 ? lost : 0);
+}
+
+static bool really_loses(const struct wp_facts *f)
+{
+	struct wp_num lost = lost_segments(f);
+
+	return wp_has(lost) && wp_has(f->packets) && lost.v > LOSS_SHARE * f->packets.v &&
+	       lost.v > (1 - SPURIOUS_SHARE) * f->retransmits.v;
+}
+
+static enum wp_rule_answer need_busy(const struct wp_facts *f, struct wp_finding *ret)
+{
+	return wp_lacks(f, ret, "how long the connection had data under way", f->busy_pct);
+}
+
+static void connection_evidence(const struct wp_facts *f, struct wp_finding *ret)
+{
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "busy_pct", f->busy_pct);
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "mean_rtt_us", f->mean_rtt_us);
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "min_rtt_us", f->min_rtt_us);
+	wp_evidence(f, ret, "flow", WP_SCOPE_END, "retransmits", f->retransmits);
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "dsacks", f->dsacks);
+	wp_evidence(f, ret, "sender", WP_SCOPE_THREAD, "cpu_pct", f->sender.on_cpu_pct);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "cwnd_bytes", f->cwnd_bytes);
+}
+
+enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct wp_finding *ret)
+{
+	double held, spurious;
+
+	if (!f->congestion)
+		return wp_lacks(f, ret, "the sender's congestion control", wp_absent(NULL));
+	if (!is_bbr(f))
+		return WP_RULE_NO;
+	if (!wp_has(f->busy_pct) || !wp_has(f->min_rtt_us))
+		return need_busy(f, ret);
+	held = held_pct(f);
+	if (f->min_rtt_us.v >= WP_ZERO_RTT_US || wp_num_or(f->mean_rtt_us, 0) >= QUEUE_RTT_US ||
+	    held < HOLDS_PCT || window_holds(f) || really_loses(f))
+		return WP_RULE_NO;
+	connection_evidence(f, ret);
+	wp_advise_command(f, ret, "congestion C", "-C cubic");
+	spurious = wp_num_or(f->retransmits, 0) > 0
+			   ? 100 * wp_num_or(f->dsacks, 0) / f->retransmits.v
+			   : 0;
+	return wp_find(
+		f, ret, held,
+		wp_confidence(wp_num_or(f->sender.on_cpu_pct, 100) < BUSY_CPU_PCT, -1),
+		"congestion control %s is the limit: on a path without distance (smallest round trip %.0f us, "
+		"mean %.0f us) its pacing holds the sender %.0f %% of the time; %.0f retransmissions, %.0f %% of "
+		"them not needed",
+		f->congestion, f->min_rtt_us.v, wp_num_or(f->mean_rtt_us, f->min_rtt_us.v), held,
+		wp_num_or(f->retransmits, 0), spurious > 100 ? 100 : spurious);
+}
+
+/* Where packets were dropped, as far as counters tell. */
+static void drop_evidence(const struct wp_facts *f, struct wp_finding *ret)
+{
+	for (size_t h = 0; h < f->run->n_hosts; h++) {
+		const struct wp_host *host = &f->run->hosts[h];
+
+		for (size_t i = 0; i < host->n_counts && ret->n_evidence < WP_FINDING_EVIDENCE;
+		     i++) {
+			const struct wp_count *c = &host->counts[i];
+			struct wp_evidence *e = &ret->evidence[ret->n_evidence];
+
+			if (!c->name || !(strstr(c->name, "drop") || strstr(c->name, "Drop")) ||
+			    c->delta <= 0)
+				continue;
+			e->metric = wp_pool_printf(f->pool, "%s.%s",
+						   host->role ? host->role : "host", c->name);
+			e->unit = "packets";
+			e->source = c->source ? c->source : "";
+			e->value = c->delta;
+			ret->n_evidence += e->metric != NULL;
+		}
+	}
+}
+
+enum wp_rule_answer wp_rule_loss(const struct wp_facts *f, struct wp_finding *ret)
+{
+	struct wp_num lost = lost_segments(f);
+	double share, held;
+
+	if (!wp_has(lost) || !wp_has(f->packets))
+		return wp_lacks(f, ret, "retransmissions against segments sent",
+				wp_has(lost) ? f->packets : lost);
+	if (!really_loses(f))
+		return WP_RULE_NO;
+	if (!wp_has(f->busy_pct))
+		return need_busy(f, ret);
+	held = held_pct(f);
+	if (held < HOLDS_PCT)
+		return WP_RULE_NO;
+	share = f->packets.v > 0 ? lost.v / f->packets.v : 1;
+	wp_evidence(f, ret, "flow", WP_SCOPE_END, "packets", f->packets);
+	wp_evidence(f, ret, "flow", WP_SCOPE_END, "retransmits", f->retransmits);
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "dsacks", f->dsacks);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "cwnd_bytes", f->cwnd_bytes);
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "busy_pct", f->busy_pct);
+	drop_evidence(f, ret);
+	if (is_bbr(f))
+		wp_advise_command(f, ret, "congestion C", "-C cubic");
+	else
+		wp_advise_command(f, ret, "congestion C", "-C bbr");
+	wp_advise(f, ret,
+		  "find where packets are dropped: tc -s qdisc, ip -s link and nstat on both ends");
+	return wp_find(
+		f, ret, held, wp_confidence(share >= LOSS_SEVERE_SHARE || wp_has(f->dsacks), -1),
+		"loss is the limit: %.0f of %.0f segments (%.2f %%) were sent again and had not arrived, and the "
+		"congestion window that it leaves holds the sender %.0f %% of the time",
+		lost.v, f->packets.v, 100 * share, held);
+}
+
+static bool queue_builds(const struct wp_facts *f)
+{
+	double grown = f->mean_rtt_us.v - f->min_rtt_us.v;
+	bool many_times = f->mean_rtt_us.v >= QUEUE_RTT_US &&
+			  f->mean_rtt_us.v > QUEUE_RTT_TIMES * f->min_rtt_us.v;
+
+	return many_times || (grown > BLOAT_US && grown > 2 * f->min_rtt_us.v);
+}
+
+enum wp_rule_answer wp_rule_path_queue(const struct wp_facts *f, struct wp_finding *ret)
+{
+	char rate[32];
+
+	if (!wp_has(f->busy_pct))
+		return need_busy(f, ret);
+	if (!wp_has(f->mean_rtt_us) || !wp_has(f->min_rtt_us))
+		return wp_lacks(f, ret, "the round trips of the connection",
+				wp_has(f->min_rtt_us) ? f->mean_rtt_us : f->min_rtt_us);
+	if (!queue_builds(f) || window_holds(f) || f->network_pct.v < MAINLY_PCT ||
+	    wp_num_or(f->sender.runnable_pct, 0) >= IDLE_CPU_PCT)
+		return WP_RULE_NO;
+	wp_format_bps(f->rate_bps, rate, sizeof(rate));
+	connection_evidence(f, ret);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "notsent_bytes", f->notsent_bytes);
+	wp_advise(
+		f, ret,
+		"look for a shaper or the slowest link on the way: tc -s qdisc show on both ends; it lets "
+		"%s through",
+		rate);
+	return wp_find(
+		f, ret, f->network_pct.v,
+		wp_confidence(wp_num_or(f->receiver.runnable_pct, 100) < IDLE_CPU_PCT, -1),
+		"a queue on the path is the limit: the round trip grew from %.0f us to %.0f us while the sender's "
+		"thread ran %.1f %% of the time; a link or shaper lets %s through",
+		f->min_rtt_us.v, f->mean_rtt_us.v, wp_num_or(f->sender.on_cpu_pct, 0), rate);
+}
+
+enum wp_rule_answer wp_rule_pacing(const struct wp_facts *f, struct wp_finding *ret)
+{
+	char rate[32];
+	double ratio;
+
+	if (is_bbr(f) || wp_has(f->run->test.target_bps))
+		return WP_RULE_NO; /* bbr always paces; a rate that was asked for has its own rule */
+	if (!wp_has(f->busy_pct))
+		return need_busy(f, ret);
+	if (!wp_has(f->pacing_bps) || !wp_has(f->flow_bps))
+		return WP_RULE_NO; /* not paced */
+	ratio = f->pacing_bps.v > 0 ? f->flow_bps.v / f->pacing_bps.v : 0;
+	if (ratio < PACED_LOW || ratio > PACED_HIGH || f->network_pct.v < MAINLY_PCT ||
+	    wp_num_or(f->notsent_bytes, 0) <= 0 || window_holds(f))
+		return WP_RULE_NO;
+	wp_format_bps(f->pacing_bps.v, rate, sizeof(rate));
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "pacing_bps", f->pacing_bps);
+	wp_evidence(f, ret, "flow", WP_SCOPE_END, "bits_per_second", f->flow_bps);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "notsent_bytes", f->notsent_bytes);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "unacked", f->unacked);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "cwnd_bytes", f->cwnd_bytes);
+	wp_evidence(f, ret, "sender", WP_SCOPE_THREAD, "cpu_pct", f->sender.on_cpu_pct);
+	wp_advise(
+		f, ret,
+		"look for a pacing limit on the sender: maxrate of a fq qdisc (tc -d qdisc show), "
+		"SO_MAX_PACING_RATE, net.ipv4.tcp_pacing_ca_ratio");
+	return wp_find(
+		f, ret, f->network_pct.v, "medium",
+		"the connection is paced: its pacing rate is %s and it sends at %.0f %% of that, with data "
+		"waiting",
+		rate, 100 * ratio);
+}
+
+enum wp_rule_answer wp_rule_congestion_window(const struct wp_facts *f, struct wp_finding *ret)
+{
+	double used;
+	char window[32];
+
+	if (!wp_has(f->busy_pct))
+		return need_busy(f, ret);
+	if (!wp_has(f->cwnd_bytes) || !wp_has(f->unacked) || !wp_has(f->mss_bytes))
+		return wp_lacks(f, ret, "what is under way against the congestion window",
+				wp_has(f->cwnd_bytes) ? f->unacked : f->cwnd_bytes);
+	used = f->cwnd_bytes.v > 0 ? f->unacked.v * f->mss_bytes.v / f->cwnd_bytes.v : 0;
+	if (used < WINDOW_FULL || f->network_pct.v < MAINLY_PCT ||
+	    wp_num_or(f->notsent_bytes, 0) <= 0 || window_holds(f))
+		return WP_RULE_NO;
+	wp_format_bytes(f->cwnd_bytes.v, window, sizeof(window));
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "cwnd_bytes", f->cwnd_bytes);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "unacked", f->unacked);
+	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "notsent_bytes", f->notsent_bytes);
+	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "mean_rtt_us", f->mean_rtt_us);
+	wp_evidence(f, ret, "flow", WP_SCOPE_END, "retransmits", f->retransmits);
+	wp_advise_command(f, ret, "time t omit O", "-t 30 -O 5");
+	wp_advise_command(f, ret, "parallel P", "-P 4");
+	return wp_find(
+		f, ret, f->network_pct.v, "medium",
+		"the congestion window is the limit: %s of it are %.0f %% used while data waits, over a round "
+		"trip of %.0f us; it may still have been growing",
+		window, 100 * (used > 1 ? 1 : used), wp_num_or(f->mean_rtt_us, 0));
+}

@@ -143,7 +143,7 @@ static struct wp_num over_rows(const struct wp_facts *f, bool forward, size_t of
 			continue;
 		rows = sender_rows(&f->run->flows[i], &n);
 		for (size_t k = 0; k < n; k++)
-			if (!wp_num_or(rows[k].omitted, 0))
+			if (wp_num_or(rows[k].omitted, 0) == 0)
 				take(&g, field(&rows[k], offset));
 	}
 	return mean_of(&g);
@@ -275,7 +275,7 @@ double wp_facts_rows_above(const struct wp_facts *f, size_t offset, double thres
 		for (size_t k = 0; k < n; k++) {
 			struct wp_num x = field(&v[k], offset);
 
-			if (!wp_has(x) || wp_num_or(v[k].omitted, 0))
+			if (!wp_has(x) || wp_num_or(v[k].omitted, 0) != 0)
 				continue;
 			rows++;
 			above += x.v >= threshold;

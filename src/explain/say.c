@@ -10,6 +10,7 @@
 
 #define MAX_COMMAND_BYTES 4096
 
+WP_PRINTF(2, 0)
 static const char *vtext(struct wp_pool *pool, const char *fmt, va_list ap)
 {
 	char text[1024];

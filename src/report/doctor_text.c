@@ -67,7 +67,7 @@ static void put_line(struct wp_buf *out, const struct wp_doctor_line *l)
 	}
 }
 
-int wp_doctor_text(const struct wp_doctor *d, struct wp_buf *out)
+int wp_doctor_text(const struct wp_doctor *d, bool problems, struct wp_buf *out)
 {
 	const char *section = "";
 
@@ -75,6 +75,9 @@ int wp_doctor_text(const struct wp_doctor *d, struct wp_buf *out)
 		      d->hostname ? d->hostname : "host without a name",
 		      d->live ? "" : " (recorded tree: nothing is measured)");
 	for (size_t i = 0; i < d->n; i++) {
+		if (problems &&
+		    (d->v[i].status == WP_DOCTOR_OK || d->v[i].status == WP_DOCTOR_ABSENT))
+			continue;
 		if (strcmp(section, d->v[i].section)) {
 			section = d->v[i].section;
 			wp_buf_printf(out, "\n%s\n", section);

@@ -11,7 +11,7 @@
 
 #define WP_DOCTOR_COLUMNS 100
 
-/* Appends to `out`; 0 or its status. */
-int wp_doctor_text(const struct wp_doctor *d, struct wp_buf *out) WP_MUST_USE;
+/* Appends to `out`; 0 or its status. `problems`: only notes, warnings and what is bad. */
+int wp_doctor_text(const struct wp_doctor *d, bool problems, struct wp_buf *out) WP_MUST_USE;
 
 #endif

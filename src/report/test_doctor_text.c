@@ -45,7 +45,7 @@ static void check_root(const char *root)
 
 	assert_int_equal(wp_doctor_read(fd, false, &pool, &d, NULL), 0);
 	close(fd);
-	assert_int_equal(wp_doctor_text(&d, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, false, &text), 0);
 	check_columns(wp_buf_text(&text));
 	if (getenv("WP_UPDATE_GOLDEN"))
 		write_golden(root, &text);
@@ -87,6 +87,34 @@ static void old_kernel(void **state)
 	check_root("inv-old");
 }
 
+static void problems_only_leaves_out_what_is_in_order(void **state)
+{
+	struct wp_doctor_line lines[] = {
+		{ .section = "A", .name = "fine", .value = "1", .status = WP_DOCTOR_OK },
+		{ .section = "B", .name = "gone", .status = WP_DOCTOR_ABSENT, .why = "no file" },
+		{ .section = "B",
+		  .name = "sick",
+		  .value = "2",
+		  .status = WP_DOCTOR_BAD,
+		  .why = "rates",
+		  .advice = "rest" },
+	};
+	struct wp_doctor d = {
+		.v = lines, .n = 3, .hostname = "h", .live = true, .count = { 1, 0, 0, 1, 1 }
+	};
+	struct wp_buf text = WP_BUF(4096);
+
+	(void)state;
+	assert_int_equal(wp_doctor_text(&d, true, &text), 0);
+	assert_string_equal(
+		wp_buf_text(&text),
+		"whyperf doctor  h\n\nB\n  BAD   sick                2\n"
+		"                    spoils  rates\n                    try     rest\n"
+		"\n1 bad, 0 warnings, 0 notes, 1 ok; 1 could not be read\n"
+		"BAD spoils most measurements, WARN some, a note is for reading results.\n");
+	wp_buf_done(&text);
+}
+
 static void long_words_are_cut_between_characters(void **state)
 {
 	struct wp_doctor_line line = { .section = "S", .name = "n", .status = WP_DOCTOR_OK };
@@ -98,7 +126,7 @@ static void long_words_are_cut_between_characters(void **state)
 	for (size_t i = 0; i + 2 < sizeof(word); i += 2)
 		memcpy(word + i, "\xc3\xa9", 3); /* e with acute */
 	line.value = word;
-	assert_int_equal(wp_doctor_text(&d, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, false, &text), 0);
 	check_columns(wp_buf_text(&text));
 	for (const char *p = wp_buf_text(&text); (p = strchr(p, '\xc3')); p++)
 		assert_int_equal((unsigned char)p[1], 0xa9);
@@ -113,7 +141,7 @@ static void live_machine_fits_the_columns(void **state)
 
 	(void)state;
 	assert_int_equal(wp_doctor_read(-1, true, &pool, &d, NULL), 0);
-	assert_int_equal(wp_doctor_text(&d, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, false, &text), 0);
 	check_columns(wp_buf_text(&text));
 	assert_non_null(strstr(wp_buf_text(&text), "\nMeasured\n"));
 	wp_buf_done(&text);
@@ -128,6 +156,7 @@ int main(void)
 		cmocka_unit_test(virtual_machine),
 		cmocka_unit_test(container),
 		cmocka_unit_test(old_kernel),
+		cmocka_unit_test(problems_only_leaves_out_what_is_in_order),
 		cmocka_unit_test(long_words_are_cut_between_characters),
 		cmocka_unit_test(live_machine_fits_the_columns),
 	};

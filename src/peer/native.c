@@ -201,26 +201,25 @@ static int open_control(struct native *n, const struct wp_peer_target *target, s
 				.family = n->plan->family,
 				.bind_host = n->plan->bind_host,
 				.timeout_ns = n->timeout_ns };
-	struct wp_key key;
-	int fd, r = 0;
+	struct wp_key key = { 0 };
+	int fd = -1, r = 0;
 
 	if (target->key_file)
 		r = wp_key_read(target->key_file, &key, err);
 	if (!r)
 		r = wp_sock_connect(&c, &fd, err);
-	if (r < 0)
-		return r;
-	r = wp_channel_new(fd, WP_PEER_RESULT_BYTES, WP_PEER_RESULT_VALUES, &n->c, err);
-	if (r < 0) {
-		close(fd);
-		return r;
+	if (!r) {
+		r = wp_channel_new(fd, WP_PEER_RESULT_BYTES, WP_PEER_RESULT_VALUES, &n->c, err);
+		if (r < 0)
+			wp_close_p(&fd);
 	}
-	n->base.control_fd = fd;
-	wp_channel_interruptible(n->c, true);
-	if (target->key_file) {
+	if (!r) {
+		n->base.control_fd = fd;
+		wp_channel_interruptible(n->c, true);
+	}
+	if (!r && target->key_file)
 		r = wp_channel_secure(n->c, &key, false, n->timeout_ns, err);
-		wp_key_wipe(&key);
-	}
+	wp_key_wipe(&key);
 	return r;
 }
 

@@ -124,6 +124,23 @@ static int take_slot(struct wp_session *s, struct wp_err *err)
 			  busy);
 }
 
+void wp_session_release(struct wp_session *s)
+{
+	struct wp_server *server = s->server;
+
+	wp_end_free(s->end);
+	s->end = NULL;
+	if (server->config->one_off)
+		return; /* nobody comes after this one */
+	pthread_mutex_lock(&server->lock);
+	if (s->is_client) {
+		server->n_clients--;
+		server->n_greeting++;
+		s->is_client = false;
+	}
+	pthread_mutex_unlock(&server->lock);
+}
+
 static int open_for_data(struct wp_session *s, struct wp_err *err)
 {
 	size_t n = wp_plan_flows(&s->plan);
@@ -463,9 +480,7 @@ static void *session_main(void *arg)
 	pthread_mutex_lock(&server->lock);
 	s->collecting = false;
 	pthread_mutex_unlock(&server->lock);
-	/* The load first, so that a vanished client's streams end now. */
-	wp_end_free(s->end);
-	s->end = NULL;
+	wp_session_release(s); /* a vanished client's streams end now */
 	tell_end(s, r, err.msg);
 	farewell(s, r, err.msg);
 

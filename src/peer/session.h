@@ -93,6 +93,8 @@ void wp_server_tell(struct wp_server *server, enum wp_server_event event, const 
 int wp_session_run(struct wp_session *s, struct wp_err *err) WP_MUST_USE;
 /* Sends error{says}; failures are of no interest. */
 void wp_session_say(struct wp_session *s, const char *says);
+/* The load is over: the next client may come, before this one has read its result and closed. */
+void wp_session_release(struct wp_session *s);
 /* Takes the messages that are there. 0, or what broke. */
 int wp_session_take(struct wp_session *s, struct wp_err *err) WP_MUST_USE;
 

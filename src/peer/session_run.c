@@ -41,6 +41,7 @@ static void watch_init(struct watch *w, const struct wp_session *s)
 
 	*w = (struct watch) { .start_ns = wp_now_ns(), .end_ns = INT64_MAX };
 	w->pinged_ns = w->moved_ns = w->start_ns;
+	w->moved_bytes = wp_peer_moved_bytes(s->streams, s->n_streams);
 	if (plan->duration_ns) {
 		w->end_ns = w->start_ns + plan->omit_ns + plan->duration_ns + WP_PEER_OVERTIME_NS;
 	} else if (limit_ns) {
@@ -81,7 +82,8 @@ static int check(struct watch *w, struct wp_session *s, struct wp_err *err)
 
 	if (now_ns >= w->end_ns)
 		return too_long(w, s, err);
-	if (silent && now_ns - w->moved_ns > idle_ns && !moves(w, s, now_ns))
+	/* After its finish the client only waits, and drained() sees to the end. */
+	if (silent && !s->finish && now_ns - w->moved_ns > idle_ns && !moves(w, s, now_ns))
 		return wp_err_set(err, -ETIMEDOUT,
 				  "the client vanished: no answer and no data for %.3g s",
 				  (double)idle_ns / 1e9);
@@ -106,8 +108,12 @@ static bool drained(struct watch *w, const struct wp_session *s)
 
 	if (!s->finish)
 		return false;
-	if (!w->finish_ns)
+	if (!w->finish_ns) {
 		w->finish_ns = w->moved_ns = now_ns;
+		w->moved_bytes = wp_peer_moved_bytes(s->streams, s->n_streams);
+	}
+	if (now_ns - w->finish_ns > WP_PEER_OVERTIME_NS)
+		return true;
 	return now_ns - w->moved_ns > WP_PEER_DRAIN_NS && !moves(w, s, now_ns);
 }
 
@@ -266,6 +272,7 @@ static int send_result(struct wp_session *s, int64_t timeout_ns, struct wp_err *
 		struct wp_err why = { 0 };
 
 		result_line(s, flows, wp_num_or(host.wall_s, 0));
+		wp_session_release(s);
 		r = wp_channel_send(s->c, message, timeout_ns, &why);
 		if (r == -E2BIG) {
 			leave_out_rows(message);

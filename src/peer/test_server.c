@@ -115,6 +115,9 @@ static void a_stop_ends_the_servers_senders(void **state)
 	wp_run_init(&run);
 	assert_int_equal(client_connect(h->port, NULL, &plan, &s, &err), 0);
 	assert_int_equal(s->ops->start(s, &err), 0);
+	assert_int_equal(
+		poll(&(struct pollfd) { .fd = s->streams[0].fd, .events = POLLIN }, 1, 10000),
+		1); /* data comes */
 	/* As Ctrl-C does it: the rest is the normal way to the end. */
 	assert_int_equal(s->ops->stop(s), 0);
 	assert_true(closes_within(s->streams[0].fd, 10 * WP_NS_PER_S));

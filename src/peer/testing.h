@@ -18,10 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -76,14 +78,15 @@ static void *harness_main(void *arg)
 	h->result = wp_server_run(&h->config, &h->err);
 	h->ended_ns = wp_now_ns();
 	pthread_mutex_lock(&h->lock);
-	h->port = h->port ? h->port : 1; /* failed before it listened */
+	if (!h->port)
+		h->port = 1; /* failed before it listened */
 	pthread_cond_broadcast(&h->changed);
 	pthread_mutex_unlock(&h->lock);
 	return NULL;
 }
 
 /* `config` may be NULL; its bind_host, port and callbacks are replaced. */
-static void harness_start(struct harness *h, const struct wp_server_config *config)
+static MAYBE_UNUSED void harness_start(struct harness *h, const struct wp_server_config *config)
 {
 	memset(h, 0, sizeof(*h));
 	if (config)
@@ -120,7 +123,7 @@ static MAYBE_UNUSED bool harness_saw(struct harness *h, enum wp_server_event eve
 	return saw;
 }
 
-static void harness_join(struct harness *h)
+static MAYBE_UNUSED void harness_join(struct harness *h)
 {
 	pthread_join(h->thread, NULL);
 	wp_close_p(&h->stop_fd);
@@ -404,7 +407,7 @@ static MAYBE_UNUSED void raw_go(struct raw *r, uint16_t port, enum stage stage)
 		assert_int_equal(raw_send(r, wp_message_new(WP_MSG_FINISH)), 0);
 }
 
-static void reset_on_close(int fd)
+static MAYBE_UNUSED void reset_on_close(int fd)
 {
 	struct linger now = { .l_onoff = 1 };
 

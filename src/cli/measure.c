@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "explain/explain.h"
 #include "model/json.h"
 
 int wp_store_path(const struct wp_cli *cli, char *out, size_t size)
@@ -51,6 +52,8 @@ static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
 		rc.arg = hooks->arg;
 	}
 	r = wp_run_execute(&rc, run, err);
+	if (wp_explain(run))
+		wp_run_warn(run, "not enough memory to say what held the run down");
 	if (c->name)
 		run->name = wp_pool_strdup(&run->pool, c->name);
 	return r;

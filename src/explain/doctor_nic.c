@@ -260,7 +260,8 @@ static void check_irqs(struct wp_doctor_ctx *c, struct wp_doctor_line *l)
 				"%zu of %zu queues interrupt CPUs of another node: their packets "
 				"cross the link between sockets",
 				s.remote, s.queues),
-			wp_doctor_format(c, "put CPUs %s into /proc/irq/N/smp_affinity_list", node_cpus));
+			wp_doctor_format(c, "put CPUs %s into /proc/irq/N/smp_affinity_list",
+					 node_cpus));
 	}
 }
 

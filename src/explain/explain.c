@@ -80,7 +80,8 @@ static void ask(struct verdict *v, const struct wp_facts *f, const char *directi
 			keep(v, &wp_rules[i], i, &finding);
 			break;
 		case WP_RULE_UNKNOWN:
-			note_missing(v, finding.says ? finding.says : wp_rules[i].needs);
+			if (!wp_rules[i].minor)
+				note_missing(v, finding.says ? finding.says : wp_rules[i].needs);
 			break;
 		case WP_RULE_NO:
 			break;

@@ -20,6 +20,7 @@
 #define WP_ZERO_RTT_US      200.0 /* min_rtt of a path without distance: loopback, veth, one switch */
 #define WP_SMALL_CALL_BYTES 8192.0 /* below it the call costs more than the copy */
 #define WP_STEAL_PCT        1.0
+#define WP_SOFTIRQ_SHARE    0.6 /* of a CPU's busy time: it does little else than receive */
 #define WP_SELF_PCT         1.0 /* the sampler, of one CPU */
 #define WP_SLOW_CLOCK_NS    200.0
 

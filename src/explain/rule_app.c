@@ -78,8 +78,9 @@ enum wp_rule_answer wp_rule_segment_offload(const struct wp_facts *f, struct wp_
 	if (segments.v >= OFFLOAD_SEGMENTS || f->mss_bytes.v > ETHERNET_MSS_BYTES ||
 	    wp_num_or(f->sender.call_bytes, 0) < WP_SMALL_CALL_BYTES)
 		return WP_RULE_NO;
-	if (!full && wp_num_or(u->busy_pct, 0) < WP_NEAR_FULL_PCT)
-		return WP_RULE_NO;
+	if (!full && (wp_num_or(u->busy_pct, 0) < WP_NEAR_FULL_PCT ||
+		      wp_num_or(u->softirq_pct, 0) < WP_SOFTIRQ_SHARE * u->busy_pct.v))
+		return WP_RULE_NO; /* the CPU may be busy with anything */
 	share = full ? full->runnable_pct.v : u->busy_pct.v;
 	wp_evidence(f, ret, "receiver", WP_SCOPE_CPU, "softnet.processed", u->softnet_processed);
 	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "mss_bytes", f->mss_bytes);

@@ -6,9 +6,9 @@
 
 #include "explain/say.h"
 
-#define SOFTIRQ_SHARE   0.6 /* of a CPU's busy time: it does little else than receive */
-#define SOFTIRQ_SAY_PCT 5.0 /* of wall time: worth a clause */
-#define QUOTA_SHARE     0.3 /* of the waiting: less foreign work than this does not explain it */
+#define SOFTIRQ_SAY_PCT 5.0  /* of wall time: worth a clause */
+#define SHARED_MAIN_PCT 60.0 /* of a full CPU, by the two ends */
+#define QUOTA_SHARE     0.3  /* of the waiting: less foreign work than this does not explain it */
 
 /* "CPU 0", "its CPU". */
 static const char *cpu_name(const struct wp_side *s, char *out, size_t size)
@@ -191,8 +191,8 @@ enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_findi
 		return WP_RULE_NO;
 	both = wp_num_or(s->on_cpu_pct, 0) + wp_num_or(r->on_cpu_pct, 0);
 	busy = s->use ? wp_num_or(s->use->busy_pct, 0) : 0;
-	if (both < WP_NEAR_FULL_PCT && busy < WP_FULL_PCT)
-		return WP_RULE_NO;
+	if (both < WP_NEAR_FULL_PCT && (busy < WP_FULL_PCT || both < SHARED_MAIN_PCT))
+		return WP_RULE_NO; /* else others fill it: the run-queue rules' matter */
 	cpu = (int)s->cpu.v;
 	split_text(s->use, split, sizeof(split));
 	wp_evidence(f, ret, s->word, WP_SCOPE_THREAD, "cpu_pct", s->on_cpu_pct);
@@ -244,7 +244,7 @@ enum wp_rule_answer wp_rule_softirq_cpu(const struct wp_facts *f, struct wp_find
 		return wp_lacks(f, ret, "the use of the CPU that processes the receiver's packets",
 				u ? u->busy_pct : wp_absent(NULL));
 	interrupts = wp_num_or(u->softirq_pct, 0) + wp_num_or(u->irq_pct, 0);
-	if (u->busy_pct.v < WP_NEAR_FULL_PCT || interrupts < SOFTIRQ_SHARE * u->busy_pct.v)
+	if (u->busy_pct.v < WP_NEAR_FULL_PCT || interrupts < WP_SOFTIRQ_SHARE * u->busy_pct.v)
 		return WP_RULE_NO;
 	at = wp_pool_printf(f->pool, "%s.cpu%d", r->word, cpu);
 	wp_evidence(f, ret, at, WP_SCOPE_CPU, "busy_pct", u->busy_pct);
@@ -326,13 +326,13 @@ static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_s
 			: delay;
 	foreign = foreign_pct(f, s);
 	cpu_name(s, cpu, sizeof(cpu));
-	if (foreign >= 0 && foreign < QUOTA_SHARE * delay) {
+	if (s->use && wp_num_or(s->use->busy_pct, 100) - s->on_cpu_pct.v < QUOTA_SHARE * delay) {
 		by = "; the CPU was idle meanwhile, so a CPU quota (cgroup) is likely";
 		wp_advise(
 			f, ret,
 			"look at the CPU quota of the %s: cpu.max and nr_throttled in cpu.stat of its cgroup",
 			s->word);
-	} else if (foreign >= 0) {
+	} else if (foreign >= 1) {
 		snprintf(text, sizeof(text), "; other work took %.1f %% of that CPU", foreign);
 	}
 	thread_evidence(f, s, ret);

@@ -78,6 +78,14 @@ static void connection_evidence(const struct wp_facts *f, struct wp_finding *ret
 	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "cwnd_bytes", f->cwnd_bytes);
 }
 
+/* Round trips of milliseconds on a path without distance are a queue's, unless an end had to wait for its CPU. */
+static bool long_queue(const struct wp_facts *f)
+{
+	return wp_num_or(f->mean_rtt_us, 0) >= QUEUE_RTT_US &&
+	       wp_num_or(f->sender.delay_pct, 0) < WP_DELAY_PCT &&
+	       wp_num_or(f->receiver.delay_pct, 0) < WP_DELAY_PCT;
+}
+
 enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct wp_finding *ret)
 {
 	double held, spurious;
@@ -89,8 +97,8 @@ enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct 
 	if (!wp_has(f->busy_pct) || !wp_has(f->min_rtt_us))
 		return need_busy(f, ret);
 	held = held_pct(f);
-	if (f->min_rtt_us.v >= WP_ZERO_RTT_US || wp_num_or(f->mean_rtt_us, 0) >= QUEUE_RTT_US ||
-	    held < HOLDS_PCT || window_holds(f) || really_loses(f))
+	if (f->min_rtt_us.v >= WP_ZERO_RTT_US || long_queue(f) || held < HOLDS_PCT ||
+	    window_holds(f) || really_loses(f))
 		return WP_RULE_NO;
 	connection_evidence(f, ret);
 	wp_advise_command(f, ret, "congestion C", "-C cubic");

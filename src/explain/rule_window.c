@@ -46,11 +46,25 @@ static enum wp_rule_answer need_window(const struct wp_facts *f, struct wp_findi
 			wp_has(f->rwnd_limited_pct) ? f->busy_pct : f->rwnd_limited_pct);
 }
 
+static bool has_large_buffer(const struct wp_facts *f)
+{
+	struct wp_num bdp = bdp_bytes(f);
+
+	return wp_has(f->rcvbuf_bytes) && wp_has(bdp) && f->rcvbuf_bytes.v >= LARGE_BUFFER * bdp.v;
+}
+
+/* A large window that closes because the reader waits for a CPU is the run queue's doing. */
+static bool delayed_reader(const struct wp_facts *f)
+{
+	double delay = wp_num_or(f->receiver.delay_pct, 0);
+
+	return has_large_buffer(f) && delay >= WP_DELAY_PCT && delay >= f->rwnd_wall_pct.v;
+}
+
 enum wp_rule_answer wp_rule_slow_reader(const struct wp_facts *f, struct wp_finding *ret)
 {
 	const struct wp_side *r = &f->receiver;
-	struct wp_num bdp = bdp_bytes(f), closed = wp_facts_count(f, "TcpExtTCPToZeroWindowAdv");
-	bool large;
+	struct wp_num closed = wp_facts_count(f, "TcpExtTCPToZeroWindowAdv");
 	char calls[64] = "";
 
 	if (!wp_has(closed))
@@ -74,8 +88,7 @@ enum wp_rule_answer wp_rule_slow_reader(const struct wp_facts *f, struct wp_find
 			"the time%s, and its closed window stopped the sender %.1f %%",
 			r->on_cpu_pct.v, calls, f->rwnd_wall_pct.v);
 	}
-	large = wp_has(f->rcvbuf_bytes) && wp_has(bdp) && f->rcvbuf_bytes.v >= LARGE_BUFFER * bdp.v;
-	if (r->runnable_pct.v >= IDLE_READER_PCT || !large || !wp_has(closed))
+	if (r->runnable_pct.v >= IDLE_READER_PCT || !has_large_buffer(f) || !wp_has(closed))
 		return WP_RULE_NO;
 	window_evidence(f, ret);
 	return wp_find(
@@ -93,7 +106,7 @@ enum wp_rule_answer wp_rule_receive_window(const struct wp_facts *f, struct wp_f
 
 	if (!wp_has(f->rwnd_wall_pct))
 		return need_window(f, ret);
-	if (f->rwnd_limited_pct.v < WP_LIMITED_NOTE_PCT)
+	if (f->rwnd_limited_pct.v < WP_LIMITED_NOTE_PCT || delayed_reader(f))
 		return WP_RULE_NO;
 	window_evidence(f, ret);
 	if (wp_has(f->rcvbuf_bytes))

@@ -8,8 +8,8 @@ const struct wp_rule wp_rules[] = {
 	{ .name = "shared_cpu",
 	  .summary = "both ends run on one CPU",
 	  .needs = "thread.cpu_pct thread.last_cpu cpu.busy_pct",
-	  .sign = "same machine, both threads on the same CPU, and that CPU is full: the two threads' time adds up to 90 % "
-		  "or it is 95 % busy",
+	  .sign = "same machine, both threads on the same CPU, and the two fill it: together 90 % of the time, or 60 % with "
+		  "the CPU 95 % busy",
 	  .covers = "sender_cpu receiver_cpu sender_run_queue receiver_run_queue softirq_cpu",
 	  .evaluate = wp_rule_shared_cpu },
 	{ .name = "sender_run_queue",
@@ -34,7 +34,8 @@ const struct wp_rule wp_rules[] = {
 	{ .name = "segment_offload",
 	  .summary = "segments cross the stack one by one",
 	  .needs = "cpu.softnet.processed flow.mss_bytes flow.receive_softirq_cpu thread.cpu_pct",
-	  .sign = "fewer than 4 segments a packet on the CPU that serves the receiver, with large writes and a full CPU",
+	  .sign = "fewer than 4 segments a packet on the CPU that serves the receiver, with large writes and a thread that is "
+		  "full, or that CPU full of softirqs",
 	  .covers = "sender_cpu receiver_cpu softirq_cpu",
 	  .evaluate = wp_rule_segment_offload },
 	{ .name = "slow_reader",
@@ -67,7 +68,8 @@ const struct wp_rule wp_rules[] = {
 	{ .name = "receive_window",
 	  .summary = "the receiver's window is too small",
 	  .needs = "flow.rwnd_limited_pct flow.busy_pct",
-	  .sign = "the window stops the sender 5 % of its busy time (20 % for more than low confidence)",
+	  .sign = "the window stops the sender 5 % of its busy time (20 % for more than low confidence), and not because a "
+		  "reader with a large buffer waits for a CPU",
 	  .covers = "congestion_window",
 	  .evaluate = wp_rule_receive_window },
 	{ .name = "send_buffer",
@@ -88,7 +90,7 @@ const struct wp_rule wp_rules[] = {
 	  .summary = "the congestion control does not fit the path",
 	  .needs =
 		  "flow.congestion flow.busy_pct flow.min_rtt_us flow.mean_rtt_us flow.app_limited_pct",
-	  .sign = "bbr, smallest round trip below 200 us and mean below 1 ms, data queued and no window closed for 20 % of "
+	  .sign = "bbr, smallest round trip below 200 us and mean below 1 ms (or an end waits for its CPU), data queued and no window closed for 20 % of "
 		  "the time, no real loss",
 	  .covers = "loss pacing congestion_window",
 	  .evaluate = wp_rule_congestion_control },
@@ -131,13 +133,13 @@ const struct wp_rule wp_rules[] = {
 	  .summary = "the hypervisor takes CPU time",
 	  .needs = "cpu.steal_pct",
 	  .sign = "1 % of the CPU of either thread; 0 proves nothing",
-	  .covers = NULL,
+	  .minor = true,
 	  .evaluate = wp_rule_steal },
 	{ .name = "far_cpu",
 	  .summary = "application and packet processing are far apart",
 	  .needs = "host.app_to_rx",
 	  .sign = "no cache in common; the share is what that costs typically",
-	  .covers = NULL,
+	  .minor = true,
 	  .evaluate = wp_rule_far_cpu },
 	{ .name = "accounting",
 	  .summary = "the kernel's account of a CPU does not add up",

@@ -26,7 +26,8 @@ struct wp_rule {
 	const char *
 		covers; /* rules that see the same cause from another side, blank separated: where both answer
 				yes, this one is kept with their evidence; NULL */
-	bool note; /* a caveat with share 0, not a cause */
+	bool note;  /* a caveat with share 0, not a cause */
+	bool minor; /* never a large share: what it lacks is not named where the limit stays open */
 	enum wp_rule_answer (*evaluate)(const struct wp_facts *f, struct wp_finding *ret);
 };
 

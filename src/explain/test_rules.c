@@ -46,6 +46,16 @@ static void one_cpu_idle(struct test_run *t)
 	t->cpu[0].busy = 45;
 }
 
+/* A machine that others keep busy, both ends on one CPU of it. */
+static void one_cpu_of_others(struct test_run *t)
+{
+	t->receiver.cpu = 0;
+	t->sender.on_cpu = t->receiver.on_cpu = 20;
+	t->sender.delay = t->receiver.delay = 50;
+	t->cpu[0] = (struct test_cpu) { 100, 78, 21, 0.5, 0, 100, 1.5e6, "saturated" };
+	t->sender.call_bytes = 1048576;
+}
+
 static void small_delay(struct test_run *t)
 {
 	t->sender.delay = t->receiver.delay = 4.9;
@@ -74,6 +84,16 @@ static void rwnd_little(struct test_run *t)
 {
 	t->busy = 99;
 	t->rwnd = 4.9;
+}
+
+/* 32 MBytes of window that close because the reader waits for a CPU. */
+static void rwnd_by_delay(struct test_run *t)
+{
+	t->rcvbuf_bytes = 33554432;
+	t->busy = 62;
+	t->rwnd = 17.5;
+	t->receiver.on_cpu = 25;
+	t->receiver.delay = 54;
 }
 
 static void rwnd_large_buffer_busy_reader(struct test_run *t)
@@ -247,18 +267,19 @@ static const struct {
 	const char *rule;
 	change_fn *yes, *no, *no2, *missing;
 } cases[] = {
-	{ "shared_cpu", one_cpu, base, one_cpu_idle, no_threads },
+	{ "shared_cpu", one_cpu, one_cpu_of_others, one_cpu_idle, no_threads },
 	{ "sender_run_queue", sender_hog, small_delay, base, no_delay },
 	{ "receiver_run_queue", receiver_hog, small_delay, base, no_delay },
 	{ "small_writes", small_writes, small_writes_idle, sender_full, no_calls },
 	{ "segment_offload", no_tso, sender_full, no_tso_idle, no_rx_cpu },
+	{ "segment_offload", no_tso, one_cpu_of_others, no_tso_idle, no_rx_cpu },
 	{ "slow_reader", slow_reader, small_rcvbuf, receiver_full, no_tcp_info_window },
 	{ "slow_reader", sleeping_reader, rwnd_large_buffer_busy_reader, rwnd_little,
 	  no_tcp_info_window },
 	{ "sender_cpu", sender_full, nearly_full, full_by_others, no_threads },
 	{ "receiver_cpu", receiver_full, nearly_full, full_by_others, no_threads },
 	{ "softirq_cpu", softirq_cpu, softirq_busy_with_tasks, sender_full, no_rx_cpu },
-	{ "receive_window", small_rcvbuf, rwnd_little, base, no_tcp_info },
+	{ "receive_window", small_rcvbuf, rwnd_little, rwnd_by_delay, no_tcp_info },
 	{ "send_buffer", small_sndbuf, sndbuf_large, sndbuf_small_sender_full, no_tcp_info },
 	{ "send_buffer", counted_sndbuf, sndbuf_large, base, no_tcp_info },
 	{ "target_rate", target_rate, target_missed, base, no_rate },

@@ -115,7 +115,7 @@ static void put_settings(struct wp_buf *b, const struct wp_run *run)
 		wp_buf_printf(b, ", peer %s", t->peer);
 }
 
-static void put_heading(struct wp_doc *doc, const struct wp_run *run)
+void wp_run_doc_heading(struct wp_doc *doc, const struct wp_run *run)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
 
@@ -289,13 +289,6 @@ static void put_machine(struct wp_doc *doc, const struct wp_run *run)
 	}
 }
 
-void wp_run_doc_header(struct wp_doc *doc, const struct wp_run *run)
-{
-	put_heading(doc, run);
-	if (run->n_hosts)
-		put_hosts(doc, run);
-}
-
 const struct wp_host *wp_doc_cpus_of(const struct wp_run *run, const struct wp_host *h)
 {
 	bool same = run->n_hosts == 2 &&
@@ -309,20 +302,32 @@ const struct wp_host *wp_doc_cpus_of(const struct wp_run *run, const struct wp_h
 	return h->n_cpus ? h : NULL;
 }
 
+static void put_top(struct wp_doc *doc, const struct wp_run *run, bool detail)
+{
+	if (run->n_hosts)
+		put_hosts(doc, run);
+	if (!detail)
+		return;
+	put_command(doc, run);
+	put_machine(doc, run);
+}
+
 void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_run_doc_opts *opts)
 {
 	if (!opts->no_header) {
-		wp_run_doc_header(doc, run);
-		if (opts->detail) {
-			put_command(doc, run);
-			put_machine(doc, run);
-		}
+		wp_run_doc_heading(doc, run);
+		put_top(doc, run, opts->detail);
 		if (opts->detail && run->n_flows)
 			wp_doc_blank(doc);
 	}
 	if (run->n_flows)
 		wp_run_doc_intervals(doc, run, opts);
 	wp_doc_blank(doc);
+	/* Where the threads ran is known at the end only. */
+	if (opts->no_header) {
+		put_top(doc, run, opts->detail);
+		wp_doc_blank(doc);
+	}
 	wp_run_doc_cpus(doc, run);
 	wp_run_doc_sentences(doc, run, opts);
 }

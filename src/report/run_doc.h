@@ -11,10 +11,11 @@
 #include "report/interval_table.h"
 
 struct wp_run_doc_opts {
-	bool no_header; /* the live display has printed heading and rows already: only the closing lines follow */
-	bool detail;     /* command and machine, as a letter needs them */
-	size_t max_rows; /* more interval rows than this become a line of bars; 0 = no limit */
-	char unit;       /* as in struct wp_text_opts, for rates in sentences */
+	bool no_header;      /* the heading is on the screen already (live.h) */
+	size_t rows_printed; /* ... and so many rows of each flow, with the table's heading */
+	bool detail;         /* command and machine, as a letter needs them */
+	size_t max_rows;     /* more interval rows than this become a line of bars; 0 = no limit */
+	char unit;           /* as in struct wp_text_opts, for rates in sentences */
 	const struct wp_interval_cols
 		*cols;      /* the live display's columns; NULL = from the record */
 	const char *stored; /* where the run is, when not in the store: path of a file; NULL */
@@ -23,8 +24,8 @@ struct wp_run_doc_opts {
 /* The parts, in order; `doc` is initialised by the caller. */
 void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_run_doc_opts *opts);
 
-/* Only the heading and the lines about both ends, for the live display (of a record without results yet). */
-void wp_run_doc_header(struct wp_doc *doc, const struct wp_run *run);
+/* Only the heading, for the live display (of a record without results yet). */
+void wp_run_doc_heading(struct wp_doc *doc, const struct wp_run *run);
 
 /* What the parts share. */
 

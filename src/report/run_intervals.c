@@ -237,8 +237,8 @@ void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
 {
 	struct wp_interval_cols cols;
 	struct part p = { .doc = doc, .run = run, .cols = &cols };
-	size_t n = longest(run);
-	bool series;
+	size_t n = longest(run), from;
+	bool series, folded = false;
 
 	if (opts->cols)
 		cols = *opts->cols;
@@ -246,19 +246,23 @@ void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
 		wp_interval_cols_from_run(run, &cols);
 	for (size_t i = 0; i < run->n_flows; i++)
 		p.n[sends(&run->flows[i])]++;
-	series = opts->max_rows && count_rows(&p, n) > opts->max_rows;
-	for (int s = 1; !opts->no_header && series && s >= 0; s--)
+	for (size_t i = 0; i < run->n_flows; i++)
+		folded |= wp_num_or(run->flows[i].intervals_folded, 0) > 0;
+	/* Folded rows are others than those on the screen; the last one was too late for it. */
+	from = folded && opts->rows_printed ? n : opts->rows_printed;
+	series = opts->max_rows && from < n && count_rows(&p, n - from) > opts->max_rows;
+	for (int s = 1; series && s >= 0; s--)
 		if (p.n[s])
 			put_series(&p, s, n);
-	if (!opts->no_header && series)
+	if (series)
 		wp_doc_para(doc, "", WP_DOC_DIM,
 			    "%zu intervals; all of them: whyperf report %s --format csv", n,
 			    run->id ? run->id : "RUN");
 	p.table = wp_interval_table(doc, &cols);
 	if (!p.table)
 		return;
-	p.table->headless = opts->no_header;
-	for (size_t at = 0; !opts->no_header && !series && at < n; at++)
+	p.table->headless = opts->rows_printed > 0;
+	for (size_t at = from; !series && at < n; at++)
 		put_rows_at(&p, at);
 	put_totals(&p);
 }

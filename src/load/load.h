@@ -12,7 +12,7 @@
  *	wp_load_thread_use() ...
  *	wp_load_free(load);
  *
- * The fds stay the caller's (made nonblocking) and are closed by the caller after wp_load_free().
+ * The fds stay the caller's (O_NONBLOCK and SO_RCVTIMEO may be changed) and are closed by the caller after wp_load_free().
  * Threads: min(streams, CPUs), where CPUs is spec->cpus or, when that is empty, the CPUs the process
  * may use. Stream i is moved by thread i modulo their number.
  *
@@ -72,7 +72,7 @@ size_t wp_load_threads(const struct wp_load *load);
 void wp_load_thread_use(const struct wp_load *load, size_t i, struct wp_thread_use *ret);
 /* CPU that worker `i` runs on now (or last ran on), -1 unknown. */
 int wp_load_thread_cpu(const struct wp_load *load, size_t i);
-/* The method that was really used: "write", "zerocopy"; "read", "discard (splice)", ... String
+/* The method that was really used: "write", "zerocopy"; "read", "discard (MSG_TRUNC)", ... String
  * constants. */
 const char *wp_load_method(const struct wp_load *load, enum wp_stream_role role);
 void wp_load_free(struct wp_load *load);

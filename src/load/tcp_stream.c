@@ -16,13 +16,13 @@
 #include "base/cleanup.h"
 #include "load/engines.h"
 
-#define EVENTS_MAX 64
+#define EVENTS_MAX       64
+#define POLL_NS          (50 * WP_NS_PER_US)
+#define POLL_PENALTY_MAX 1023
 
 static int tcp_open(struct wp_stream *s, const struct wp_plan *plan, struct wp_err *err)
 {
-	int flags = fcntl(s->fd, F_GETFL);
-
-	if (flags < 0 || fcntl(s->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+	if (fcntl(s->fd, F_GETFL) < 0)
 		return wp_err_sys(err, -errno, "stream %u", s->index + 1);
 	if (s->role == WP_STREAM_SENDS)
 		tcp_zerocopy_open(s, plan);
@@ -39,7 +39,44 @@ static enum tcp_turn take_turn(struct tcp_worker *t, struct wp_stream *s)
 	return s->role == WP_STREAM_SENDS ? tcp_send_turn(t, s) : tcp_receive_turn(t, s);
 }
 
+/* ---- polling before sleeping ---- */
+
+static bool may_poll(struct tcp_worker *t)
+{
+	if (!t->polls)
+		return false;
+	if (t->poll_skip == 0)
+		return true;
+	t->poll_skip--;
+	return false;
+}
+
+/* Where it does not help (both ends on one CPU, slow traffic) it must not cost. */
+static void note_poll(struct tcp_worker *t, bool found)
+{
+	t->poll_penalty = found ? 0 : 2 * t->poll_penalty + 1;
+	if (t->poll_penalty > POLL_PENALTY_MAX)
+		t->poll_penalty = POLL_PENALTY_MAX;
+	t->poll_skip = t->poll_penalty;
+}
+
 /* ---- one stream ---- */
+
+/* As ppoll() without a timeout. */
+static int poll_patiently(struct tcp_worker *t, struct pollfd *p, nfds_t n)
+{
+	int64_t until;
+	int r;
+
+	if (!may_poll(t))
+		return ppoll(p, n, NULL, NULL);
+	until = wp_now_ns() + POLL_NS;
+	do
+		r = poll(p, n, 0);
+	while (r == 0 && wp_now_ns() < until);
+	note_poll(t, r > 0);
+	return r != 0 ? r : ppoll(p, n, NULL, NULL);
+}
 
 /* Waits for the stream's socket, its pace, or a wake-up. */
 static void wait_single(struct tcp_worker *t, struct wp_stream *s, bool paced)
@@ -51,17 +88,19 @@ static void wait_single(struct tcp_worker *t, struct wp_stream *s, bool paced)
 		{ .fd = s->fd, .events = paced ? 0 : x->events },
 		{ .fd = stoppable ? t->w->wake_fd : t->w->abort_fd, .events = POLLIN },
 	};
-	struct timespec ts, *timeout = NULL;
+	int r;
 
 	if (paced) {
 		int64_t left = x->due_ns - wp_now_ns();
+		struct timespec ts = wp_ns_to_timespec(left);
 
 		if (left <= 0)
 			return;
-		ts = wp_ns_to_timespec(left);
-		timeout = &ts;
+		r = ppoll(p, 2, &ts, NULL);
+	} else {
+		r = poll_patiently(t, p, 2);
 	}
-	if (ppoll(p, 2, timeout, NULL) > 0)
+	if (r > 0)
 		x->hung_up = p[0].revents & POLLHUP;
 }
 
@@ -179,6 +218,22 @@ static void stop_senders(struct many *m)
 	}
 }
 
+/* As epoll_wait() without a timeout. */
+static int epoll_patiently(struct many *m, struct epoll_event *events)
+{
+	int64_t until;
+	int n;
+
+	if (!may_poll(m->t))
+		return epoll_wait(m->epoll_fd, events, EVENTS_MAX, -1);
+	until = wp_now_ns() + POLL_NS;
+	do
+		n = epoll_wait(m->epoll_fd, events, EVENTS_MAX, 0);
+	while (n == 0 && wp_now_ns() < until);
+	note_poll(m->t, n > 0);
+	return n != 0 ? n : epoll_wait(m->epoll_fd, events, EVENTS_MAX, -1);
+}
+
 /* Waits for events; with paced streams at most until the next is due. */
 static int wait_many(struct many *m, struct epoll_event *events)
 {
@@ -188,7 +243,7 @@ static int wait_many(struct many *m, struct epoll_event *events)
 	int n;
 
 	if (m->n_paced == 0)
-		return epoll_wait(m->epoll_fd, events, EVENTS_MAX, -1);
+		return epoll_patiently(m, events);
 	/* ppoll() has a finer clock than epoll_wait(). */
 	left = m->next_due_ns - wp_now_ns();
 	ts = wp_ns_to_timespec(left > 0 ? left : 0);
@@ -253,17 +308,15 @@ static int run_many(struct tcp_worker *t)
 
 static int tcp_run(struct wp_worker *w)
 {
-	struct tcp_worker t = { .w = w, .plan = w->plan, .length = w->plan->length_bytes };
-	bool receives = false;
-	int r = 0;
+	struct tcp_worker t = {
+		.w = w, .plan = w->plan, .length = w->plan->length_bytes, .alone = w->n_streams == 1
+	};
 
 	for (size_t i = 0; i < w->n_streams; i++) {
 		struct tcp_stream *x = tcp_ctx(w->streams[i]);
 
-		if (w->streams[i]->role == WP_STREAM_RECEIVES) {
-			receives = true;
+		if (w->streams[i]->role != WP_STREAM_SENDS)
 			continue;
-		}
 		wp_worker_method(w, WP_STREAM_SENDS, x->zc.on ? "zerocopy" : "write");
 		if (w->plan->rate_bps > 0)
 			wp_pacer_init(&x->pacer, w->plan->rate_bps, t.length, wp_now_ns());
@@ -271,13 +324,11 @@ static int tcp_run(struct wp_worker *w)
 	/* The default slack of 50 us would be a tenth of a paced grain. */
 	if (w->plan->rate_bps > 0)
 		prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	tcp_receive_init(&t, receives);
-	if (w->n_streams == 1)
-		run_single(&t, w->streams[0]);
-	else
-		r = run_many(&t);
-	tcp_receive_done(&t);
-	return r;
+	tcp_receive_init(&t);
+	if (!t.alone)
+		return run_many(&t);
+	run_single(&t, w->streams[0]);
+	return 0;
 }
 
 const struct wp_engine wp_engine_tcp = {

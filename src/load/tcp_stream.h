@@ -4,7 +4,8 @@
  * tcp_send.c, tcp_zerocopy.c and tcp_receive.c move the bytes.
  *
  * A "turn" moves a stream until its socket would block, its turn's share is used up, or it ends. The
- * loops only wait. Everything here belongs to one worker thread; sockets are nonblocking.
+ * loops only wait. Everything here belongs to one worker thread. No call blocks, but for the read of a
+ * thread's only stream (see tcp_receive.c).
  */
 #ifndef WP_LOAD_TCP_STREAM_H
 #define WP_LOAD_TCP_STREAM_H
@@ -54,9 +55,13 @@ struct tcp_worker {
 	/* Pattern in the shared send buffer: whose, and which part of that stream. */
 	const struct wp_stream *filled_for;
 	uint64_t filled_from, filled_to;
-	/* Discarding: a pipe to /dev/null; -1 = MSG_TRUNC. */
-	bool discard;
-	int pipe[2], null_fd;
+	bool alone;   /* the worker has one stream */
+	bool discard; /* received bytes are dropped inside the kernel */
+	int receive_flags;
+	/* Polling for a moment before sleeping; after each failure in a row it is left out twice as
+	 * often. */
+	bool polls;
+	unsigned poll_penalty, poll_skip;
 };
 
 static inline struct tcp_stream *tcp_ctx(const struct wp_stream *s)
@@ -101,8 +106,7 @@ static inline enum tcp_turn tcp_block(struct wp_stream *s, short events)
 enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s);
 enum tcp_turn tcp_receive_turn(struct tcp_worker *t, struct wp_stream *s);
 
-void tcp_receive_init(struct tcp_worker *t, bool receives);
-void tcp_receive_done(struct tcp_worker *t);
+void tcp_receive_init(struct tcp_worker *t);
 
 /* Switches zero copy on for a sender, if the plan asks for it and the kernel can. */
 void tcp_zerocopy_open(struct wp_stream *s, const struct wp_plan *plan);

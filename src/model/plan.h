@@ -43,7 +43,7 @@ enum wp_send_method {
 enum wp_receive_method {
 	WP_RECEIVE_AUTO,
 	WP_RECEIVE_READ,
-	WP_RECEIVE_DISCARD, /* no copy to user space: splice to /dev/null, else MSG_TRUNC */
+	WP_RECEIVE_DISCARD, /* no copy to user space (MSG_TRUNC), polling for a moment before sleeping */
 };
 
 struct wp_plan {

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "explain/doctor_check.h"
-#include "model/json.h"
 #include "observe/inventory.h"
 
 const char *wp_doctor_format(struct wp_doctor_ctx *c, const char *fmt, ...)
@@ -142,15 +141,18 @@ int wp_doctor_examine(const struct wp_facts *facts, const struct wp_syscosts *co
 {
 	struct wp_doctor_ctx c = { .f = facts, .costs = costs, .pool = pool };
 	struct wp_inventory *inventory = wp_pool_calloc(pool, 1, sizeof(*inventory));
+	struct wp_nics *nics = wp_pool_calloc(pool, 1, sizeof(*nics));
 	struct wp_doctor d = { .live = facts->live };
 
 	d.v = wp_pool_calloc(pool, WP_DOCTOR_LINES_MAX, sizeof(*d.v));
-	if (!inventory || !d.v || wp_inventory_from_facts(facts, inventory, pool))
+	if (!inventory || !nics || !d.v || wp_inventory_from_facts(facts, inventory, pool))
 		return -ENOMEM;
 	if (costs) {
 		inventory->clock_read_ns = costs->clock_read_ns;
 		d.costs = *costs;
 	}
+	*nics = facts->nics;
+	d.nics = nics;
 	d.inventory = inventory;
 	d.hostname = inventory->hostname;
 	run_checks(&c, &d, NULL, wp_doctor_machine_checks, wp_n_doctor_machine_checks);
@@ -184,92 +186,4 @@ int wp_doctor_read(int rootfd, bool live, struct wp_pool *pool, struct wp_doctor
 	r = wp_doctor_examine(&f, live ? &costs : NULL, pool, ret);
 	wp_facts_done(&f);
 	return r ? wp_err_sys(err, r, "cannot examine the machine") : 0;
-}
-
-static int put_num(json_t *o, const char *key, struct wp_num n)
-{
-	char why_key[64];
-
-	if (wp_has(n))
-		return json_object_set_new(o, key, json_real(n.v));
-	snprintf(why_key, sizeof(why_key), "%s_why", key);
-	if (json_object_set_new(o, key, json_null()))
-		return -1;
-	return json_object_set_new(o, why_key, json_string(n.why ? n.why : "not measured"));
-}
-
-/* json_string(NULL) fails; a missing text is null. */
-static json_t *text_or_null(const char *s)
-{
-	return s ? json_string(s) : json_null();
-}
-
-static json_t *measured_json(const struct wp_syscosts *c)
-{
-	const struct {
-		const char *key;
-		struct wp_num n;
-	} rows[] = {
-		{ "clock_read_ns", c->clock_read_ns },       { "syscall_ns", c->syscall_ns },
-		{ "timer_slack_ns", c->timer_slack_ns },     { "wakeup_p50_us", c->wakeup_p50_us },
-		{ "wakeup_p99_us", c->wakeup_p99_us },       { "taken_pct", c->taken_pct },
-		{ "taken_longest_us", c->taken_longest_us },
-	};
-	json_t *o = json_object();
-
-	for (size_t i = 0; o && i < WP_ARRAY_SIZE(rows); i++)
-		if (put_num(o, rows[i].key, rows[i].n)) {
-			json_decref(o);
-			return NULL;
-		}
-	return o;
-}
-
-static json_t *lines_json(const struct wp_doctor *d)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; a && i < d->n; i++) {
-		const struct wp_doctor_line *l = &d->v[i];
-		json_t *o = json_object();
-
-		if (!o || json_object_set_new(o, "section", json_string(l->section)) ||
-		    json_object_set_new(o, "name", json_string(l->name)) ||
-		    json_object_set_new(o, "value", text_or_null(l->value)) ||
-		    json_object_set_new(o, "status",
-					json_string(wp_doctor_status_name(l->status))) ||
-		    json_object_set_new(o, "why", text_or_null(l->why)) ||
-		    json_object_set_new(o, "try", text_or_null(l->advice)) ||
-		    json_array_append(a, o)) {
-			json_decref(o);
-			json_decref(a);
-			return NULL;
-		}
-		json_decref(o);
-	}
-	return a;
-}
-
-json_t *wp_doctor_json(const struct wp_doctor *d)
-{
-	json_t *o = json_object(), *inventory = json_object(), *counts = json_object();
-	int r = !o || !inventory || !counts;
-
-	for (int i = 0; !r && i < WP_DOCTOR_STATUSES; i++)
-		r = json_object_set_new(counts, wp_doctor_status_name((enum wp_doctor_status)i),
-					json_integer((json_int_t)d->count[i]));
-	r = r || wp_fields_to_json(WP_SCOPE_INVENTORY, d->inventory, inventory);
-	r = r || json_object_set_new(o, "schema", json_string(WP_DOCTOR_SCHEMA));
-	r = r || json_object_set_new(o, "hostname", text_or_null(d->hostname));
-	r = r || json_object_set_new(o, "live", json_boolean(d->live));
-	r = r || json_object_set(o, "inventory", inventory);
-	r = r || (d->live && json_object_set_new(o, "measured", measured_json(&d->costs)));
-	r = r || json_object_set(o, "counts", counts);
-	r = r || json_object_set_new(o, "lines", lines_json(d));
-	json_decref(inventory);
-	json_decref(counts);
-	if (!r)
-		return o;
-	json_decref(o);
-	return NULL;
 }

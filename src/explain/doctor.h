@@ -55,6 +55,7 @@ struct wp_doctor {
 	size_t n;
 	size_t count[WP_DOCTOR_STATUSES];
 	const struct wp_inventory *inventory; /* in the pool */
+	const struct wp_nics *nics;           /* of the facts: borrowed from their pool */
 	struct wp_syscosts costs;             /* absent in every figure unless live */
 };
 
@@ -64,7 +65,7 @@ int wp_doctor_examine(const struct wp_facts *facts, const struct wp_syscosts *co
 /* Reads everything below `rootfd` (-1: the live root), measures when `live` (less than 400 ms), examines. */
 int wp_doctor_read(int rootfd, bool live, struct wp_pool *pool, struct wp_doctor *ret,
 		   struct wp_err *err) WP_MUST_USE;
-/* New reference: { schema, hostname, live, inventory, measured, counts, lines[] }; NULL when memory is short. */
+/* New reference: { schema, hostname, live, inventory, measured, nics[], counts, lines[] }; NULL when memory is short. */
 json_t *wp_doctor_json(const struct wp_doctor *d);
 const char *wp_doctor_status_name(enum wp_doctor_status s); /* ok | note | warn | bad | absent */
 /* The line of that section and name, or NULL. */

@@ -137,7 +137,7 @@ static void nothing_to_read_is_absent_not_fine(void **state)
 static void json_holds_every_line(void **state)
 {
 	struct fixture f = examine("inv-x86-2s");
-	json_t *o = wp_doctor_json(&f.d), *line;
+	json_t *o = wp_doctor_json(&f.d), *line, *nic;
 
 	(void)state;
 	assert_non_null(o);
@@ -151,6 +151,19 @@ static void json_holds_every_line(void **state)
 	assert_string_equal(
 		json_string_value(json_object_get(json_object_get(o, "inventory"), "clocksource")),
 		"hpet");
+	nic = json_array_get(json_object_get(o, "nics"), 0);
+	assert_string_equal(json_string_value(json_object_get(nic, "driver")), "ixgbe");
+	assert_int_equal(json_integer_value(json_object_get(nic, "speed_mbps")), 10000);
+	assert_int_equal(json_array_size(json_object_get(nic, "rx_queues")), 4);
+	assert_int_equal(json_array_size(json_object_get(nic, "irqs")), 5);
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(json_object_get(nic, "irqs"), 2),
+						  "effective_cpus")),
+		"2");
+	nic = json_array_get(json_object_get(o, "nics"), 1);
+	assert_true(json_is_null(json_object_get(nic, "irqs")));
+	assert_string_equal(json_string_value(json_object_get(nic, "irqs_why")),
+			    "no device behind the interface");
 	line = json_array_get(json_object_get(o, "lines"), 0);
 	assert_string_equal(json_string_value(json_object_get(line, "section")), "Kernel");
 	assert_true(json_is_null(json_object_get(line, "why")));

@@ -89,6 +89,9 @@ static void read_queue(int rootfd, struct wp_pool *pool, const char *name, bool 
 	snprintf(path, sizeof(path), NET_DIR "/%s/queues/%s-%d/%s", name, rx ? "rx" : "tx", index,
 		 rx ? "rps_cpus" : "xps_cpus");
 	q->cpus = read_mask(rootfd, pool, path);
+	/* the file is there, but reading it gives ENOENT */
+	if (!rx && q->cpus.state == WP_ABSENT && wp_path_exists(rootfd, "%s", path))
+		q->cpus = wp_no_text("the kernel has no XPS for an interface with one queue");
 	if (rx)
 		q->flow_count = wp_read_int(rootfd, pool, NET_DIR "/%s/queues/rx-%d/rps_flow_cnt",
 					    name, index);

@@ -28,6 +28,8 @@ def test_json_says_a_status_and_a_reason_for_every_line():
     assert doc['schema'] == 'whyperf.doctor/1' and doc['live'] is True
     assert doc['measured']['clock_read_ns'] > 0 and doc['measured']['syscall_ns'] > 0
     assert doc['inventory']['kernel'] == os.uname().release
+    for nic in doc['nics']:
+        assert nic['features'] is not None or nic['features_why'], nic
     for x in doc['lines']:
         assert x['status'] in STATES, x
         assert (x['value'] is None) == (x['status'] == 'absent'), x

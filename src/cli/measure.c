@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "explain/explain.h"
-#include "model/json.h"
 
 int wp_store_path(const struct wp_cli *cli, char *out, size_t size)
 {
@@ -91,7 +91,6 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	struct wp_plan plan;
 	struct wp_venue venue;
 	struct wp_run run;
-	json_t *json;
 	int r;
 
 	if (wp_test_plan(c, kind, &plan, &err))
@@ -102,11 +101,8 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	r = wp_measure_run(c, &plan, &venue, cli, &run, &err);
 	if (!c->no_store)
 		wp_measure_save(cli, &run, NULL);
-	json = wp_run_to_json(&run);
-	if (json)
-		json_dumpf(json, cli->out, JSON_INDENT(1));
-	json_decref(json);
-	fputc('\n', cli->out);
+	wp_output_run(cli, &run, c->json ? WP_FORMAT_JSON : (enum wp_format)c->format,
+		      c->unit ? c->unit[0] : 0, NULL);
 	if (r)
 		wp_cli_fail(cli, 1, &err);
 	r = run.exit_status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/record.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,4 +106,21 @@ void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs)
 	complete(WP_SCOPE_END, &mine->received, &theirs->received);
 	mine->peer_intervals = theirs->intervals;
 	mine->n_peer_intervals = theirs->n_intervals;
+}
+
+int wp_inventory_copy(const struct wp_inventory *from, struct wp_inventory *ret,
+		      struct wp_pool *pool)
+{
+	*ret = *from;
+	for (size_t i = 0; i < wp_n_metrics; i++) {
+		const char **label = (const char **)(void *)((char *)ret + wp_metrics[i].offset);
+
+		if (wp_metrics[i].scope != WP_SCOPE_INVENTORY || wp_metrics[i].kind != WP_LABEL ||
+		    !*label)
+			continue;
+		*label = wp_pool_strdup(pool, *label);
+		if (!*label)
+			return -ENOMEM;
+	}
+	return 0;
 }

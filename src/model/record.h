@@ -235,6 +235,9 @@ const struct wp_host *wp_flow_receiver(const struct wp_run *run, const struct wp
  * (the sender's congestion control, ...) is filled in; nothing that is there is overwritten.
  * Strings are borrowed: both must live in the same pool. */
 void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs);
+/* A copy whose strings live in `pool`; 0 or -ENOMEM. */
+int wp_inventory_copy(const struct wp_inventory *from, struct wp_inventory *ret,
+		      struct wp_pool *pool) WP_MUST_USE;
 /* The row of cpus[] with that CPU number, or NULL. */
 const struct wp_cpu_use *wp_host_cpu(const struct wp_host *h, int cpu);
 

@@ -39,6 +39,7 @@ struct wp_end {
 	int64_t start_ns, window_ns,
 		stop_ns; /* window_ns: end of the warm-up; stop_ns: senders end, 0 = never */
 	int64_t next_row_ns, next_probe_ns, last_row_ns;
+	int64_t done_ns; /* every stream was seen to have ended; 0 = not yet */
 	struct seen app_cpus, rx_cpus;
 	int *thread_cpu; /* newest of each thread, to count migrations */
 	unsigned *migrations;
@@ -335,8 +336,10 @@ int wp_end_wait(struct wp_end *e, const int *fds, size_t n)
 		r = ppoll(p, (nfds_t)(n + 1), &ts, NULL);
 		if (r < 0)
 			return -errno;
-		if (p[0].revents)
+		if (p[0].revents) {
+			e->done_ns = wp_now_ns();
 			return 0;
+		}
 		for (size_t i = 0; i < n; i++)
 			mask |= p[i + 1].revents ? 1 << i : 0;
 		if (mask)
@@ -350,11 +353,16 @@ void wp_end_stop(struct wp_end *e)
 	wp_load_stop(e->load);
 }
 
-/* When the last byte moved; now where streams had to be cut off. */
-static int64_t end_time(struct wp_end *e, int64_t now_ns)
+/*
+ * When this end's part was over. A test of so many bytes ends with the last one; a timed test ends with its time (at a
+ * receiver: with the end of the stream), though nothing may have moved for a while before.
+ */
+static int64_t end_time(const struct wp_end *e, int64_t now_ns)
 {
 	int64_t last = e->last_row_ns;
 
+	if (e->plan->duration_ns)
+		return e->done_ns && e->done_ns < now_ns ? e->done_ns : now_ns;
 	for (size_t i = 0; i < e->n_flows; i++) {
 		struct wp_stream_count count;
 

@@ -10,20 +10,6 @@ static const char NOT_THIS_ROW[] = "not read in this interval: rows of many stre
 static const char OLD_KERNEL[] = "this kernel's TCP_INFO has no such field";
 static const char NOT_TCP[] = "not counted by TCP";
 
-int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec, size_t rows)
-{
-	memset(w, 0, sizeof(*w));
-	w->fd = spec->fd;
-	w->role = spec->role;
-	w->incoming_cpu = -1;
-	return wp_series_init(&w->series, rows);
-}
-
-void wp_flow_watch_done(struct wp_flow_watch *w)
-{
-	wp_series_done(&w->series);
-}
-
 static void count_segments(struct wp_flow_watch *w, const struct wp_tcp_info *info)
 {
 	uint32_t segments = w->role == WP_STREAM_SENDS ? info->data_segs_out : info->data_segs_in;
@@ -32,6 +18,27 @@ static void count_segments(struct wp_flow_watch *w, const struct wp_tcp_info *in
 	w->retransmits += info->total_retrans - w->seen_retransmits;
 	w->seen_segments = segments;
 	w->seen_retransmits = info->total_retrans;
+}
+
+int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec, size_t rows)
+{
+	struct wp_tcp_info info;
+
+	memset(w, 0, sizeof(*w));
+	w->fd = spec->fd;
+	w->role = spec->role;
+	w->incoming_cpu = -1;
+	/* Segments count from here: the other end may start, and its first data arrive, before we do. */
+	if (!wp_tcp_info_read(w->fd, &info)) {
+		count_segments(w, &info);
+		w->segments = w->retransmits = 0;
+	}
+	return wp_series_init(&w->series, rows);
+}
+
+void wp_flow_watch_done(struct wp_flow_watch *w)
+{
+	wp_series_done(&w->series);
 }
 
 static struct wp_flow_mark mark(struct wp_flow_watch *w, const struct wp_stream_count *count,
@@ -50,7 +57,6 @@ void wp_flow_watch_start(struct wp_flow_watch *w, const struct wp_stream_count *
 {
 	w->start_ns = now_ns;
 	w->first = w->window = w->last = mark(w, count, now_ns, true);
-	w->segments = w->retransmits = 0;
 }
 
 static struct wp_num share(uint64_t later_us, uint64_t earlier_us, double wall_s)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/record.h"
 
 enum wp_server_event {
 	WP_SERVER_LISTENING, /* text: address and port */
@@ -31,6 +32,7 @@ struct wp_server_config {
 	int64_t idle_timeout_ns; /* a session without progress ends */
 	unsigned max_clients;    /* at the same time */
 	const char *key_file;    /* pre-shared key; NULL = plain */
+	const struct wp_inventory *inventory; /* of this machine, borrowed; NULL = read at the start */
 	const int *listen_fds;   /* inherited (systemd socket activation); NULL = bind */
 	unsigned n_listen_fds;
 	int stop_fd; /* readable = end cleanly; running tests get told */

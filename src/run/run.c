@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "observe/inventory.h"
 #include "net/addr.h"
 #include "run/totals.h"
 
@@ -44,16 +43,15 @@ static int identify(struct wp_run *run, const struct wp_run_config *c)
 	return run->id && run->started && run->command ? 0 : -ENOMEM;
 }
 
-static int describe_client(struct wp_run *run, struct wp_err *err)
+static int describe_client(struct wp_run *run, const struct wp_venue *venue)
 {
 	struct wp_host *h = &run->hosts[0];
-	int r = wp_inventory_read(-1, true, &h->inventory, &run->pool);
 
-	if (r)
-		return wp_err_sys(err, r, "cannot read what this machine is");
 	h->role = "client";
-	h->name = h->inventory.hostname;
 	run->n_hosts = 1;
+	if (wp_inventory_copy(&venue->inventory, &h->inventory, &run->pool))
+		return -ENOMEM;
+	h->name = h->inventory.hostname;
 	return 0;
 }
 
@@ -224,7 +222,7 @@ int wp_run_execute(const struct wp_run_config *config, struct wp_run *run, struc
 	wp_run_init(run);
 	r = identify(run, config);
 	if (!r)
-		r = describe_client(run, err);
+		r = describe_client(run, config->venue);
 	if (!r)
 		r = prepare(&x, err);
 	if (!r && config->on_start)

@@ -19,10 +19,12 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "model/plan.h"
+#include "observe/inventory.h"
 #include "peer/server.h"
 
-#define START_TIMEOUT_NS (10 * WP_NS_PER_S) /* for the child to listen */
-#define STOP_TIMEOUT_NS  (3 * WP_NS_PER_S)  /* for it to end when asked */
+#define START_TIMEOUT_NS     (10 * WP_NS_PER_S) /* for the child to listen */
+#define INVENTORY_POOL_BYTES (1u << 20)
+#define STOP_TIMEOUT_NS      (3 * WP_NS_PER_S) /* for it to end when asked */
 
 /* ---- the child -------------------------------------------------------------------------------- */
 
@@ -61,6 +63,7 @@ static _Noreturn void child_main(struct child *c, pid_t parent)
 		.max_clients = 4,
 		.idle_timeout_ns = 30 * WP_NS_PER_S,
 		.key_file = c->config->key_file,
+		.inventory = &c->venue->inventory,
 		.stop_fd = c->stop_fd,
 		.on_event = child_event,
 		.arg = c,
@@ -174,9 +177,14 @@ static int open_local(struct wp_venue *v, const struct wp_venue_config *config, 
 
 int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret, struct wp_err *err)
 {
-	struct wp_venue v = { .text = config->target, .stop_fd = -1, .port = config->port };
-	int r = 0;
+	struct wp_venue v = { .text = config->target,
+			      .stop_fd = -1,
+			      .port = config->port,
+			      .pool = WP_POOL(INVENTORY_POOL_BYTES) };
+	int r = wp_inventory_read(-1, true, &v.inventory, &v.pool);
 
+	if (r)
+		return wp_err_sys(err, r, "cannot read what this machine is");
 	if (wp_lab_spec_is(config->target)) {
 		struct wp_lab_spec spec;
 
@@ -241,4 +249,5 @@ void wp_venue_close(struct wp_venue *v)
 	if (v->has_lab)
 		wp_lab_close(&v->lab);
 	v->has_lab = false;
+	wp_pool_done(&v->pool);
 }

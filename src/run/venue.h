@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "lab/lab.h"
+#include "model/record.h"
 
 struct wp_venue {
 	const char *text; /* borrowed: the operand */
@@ -28,6 +29,9 @@ struct wp_venue {
 	struct wp_lab lab;
 	bool has_lab;
 	pid_t child; /* 0 = none */
+	struct wp_inventory
+		inventory; /* of this machine, read before a namespace hid some of it; strings in `pool` */
+	struct wp_pool pool;
 	int stop_fd; /* write end of the pipe that ends the child; -1 */
 };
 

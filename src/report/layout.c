@@ -229,6 +229,21 @@ static void fit(struct sizer *z)
 		}
 }
 
+/* What stands left of the last column, in the part that it is printed in. */
+static unsigned width_before_last(const struct sizer *z)
+{
+	size_t last = z->t->n_columns - 1;
+	unsigned sum = z->l->columns[last].gap;
+
+	for (size_t i = 0; i < last; i++) {
+		const struct wp_layout_column *c = &z->l->columns[i];
+
+		if (c->shown && (i < z->t->keys || c->part == z->l->columns[last].part))
+			sum += c->width + (i ? c->gap : 0);
+	}
+	return sum;
+}
+
 int wp_layout_table(const struct wp_doc_table *table, const struct wp_text_opts *opts,
 		    struct wp_pool *pool, struct wp_layout *ret)
 {
@@ -250,8 +265,7 @@ int wp_layout_table(const struct wp_doc_table *table, const struct wp_text_opts 
 	else
 		l.tail_at = tails_begin(&z, &before);
 	if (wraps(&z)) {
-		before = table->indent + span_width(&z, 0, table->n_columns - 1);
-		before += l.columns[table->n_columns - 1].gap;
+		before = table->indent + width_before_last(&z);
 		l.width = limit > before + WRAP_MIN ? limit - before : WRAP_MIN;
 	}
 	*ret = l;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents of the records in tests/records against tests/golden: text at 100 columns, mail, csv. After a wanted
- * change: WP_UPDATE_GOLDEN=1 meson test -C build 'report golden', then read the difference before committing it.
+ * Documents of the records in tests/records against tests/golden: text at 100 columns, mail, csv. testgolden.h says
+ * how to update them.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,27 +14,16 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "model/json.h"
 #include "report/clean.h"
 #include "report/csv.h"
 #include "report/mail.h"
 #include "report/run_doc.h"
+#include "report/testgolden.h"
 #include "report/text.h"
 
 static const char *const records[] = { "bulk",   "four",   "bidir",   "thousand", "large",
 				       "absent", "failed", "hostile", "long",     "reverse" };
-
-static void path_of(const char *folder, const char *name, const char *ext, char out[static 512])
-{
-	const char *root = getenv("WP_SOURCE_ROOT");
-
-	if (!root) {
-		print_message("WP_SOURCE_ROOT is not set; run by meson test\n");
-		skip();
-	}
-	snprintf(out, 512, "%s/tests/%s/%s.%s", root, folder, name, ext);
-}
 
 static void load(const char *name, struct wp_run *run)
 {
@@ -49,34 +37,6 @@ static void load(const char *name, struct wp_run *run)
 	if (wp_run_from_json(json, run, &err))
 		fail_msg("%s: %s", path, err.msg);
 	json_decref(json);
-}
-
-/* Prints the first line that differs. */
-static void compare(const char *path, const char *want, const char *got)
-{
-	for (int line = 1; *want || *got; line++) {
-		size_t w = strcspn(want, "\n"), g = strcspn(got, "\n");
-
-		if (w != g || memcmp(want, got, w) != 0)
-			fail_msg("%s line %d:\nwant: %.*s\n got: %.*s\n", path, line, (int)w, want,
-				 (int)g, got);
-		want += w + (want[w] == '\n');
-		got += g + (got[g] == '\n');
-	}
-}
-
-static void expect(const char *name, const char *ext, const struct wp_buf *got)
-{
-	struct wp_buf want _cleanup_buf_ = WP_BUF(WP_TEXT_MAX_BYTES);
-	char path[512];
-
-	path_of("golden", name, ext, path);
-	if (getenv("WP_UPDATE_GOLDEN")) {
-		assert_int_equal(wp_replace_file_at(AT_FDCWD, path, wp_buf_text(got)), 0);
-		return;
-	}
-	assert_int_equal(wp_read_file_at(AT_FDCWD, path, &want), 0);
-	compare(path, wp_buf_text(&want), wp_buf_text(got));
 }
 
 static void make_doc(struct wp_doc *doc, const struct wp_run *run, bool detail)
@@ -101,26 +61,9 @@ static void test_text(void **state)
 		load(records[i], &run);
 		make_doc(&doc, &run, false);
 		assert_int_equal(wp_doc_to_text(&doc, &opts, &out), 0);
-		expect(records[i], "txt", &out);
+		expect_golden(records[i], "txt", &out);
 		wp_doc_done(&doc);
 		wp_run_done(&run);
-	}
-}
-
-static void assert_letter(const char *name, const char *text)
-{
-	for (int line = 1; *text; line++) {
-		size_t len = strcspn(text, "\n");
-
-		if (len > WP_MAIL_WIDTH)
-			fail_msg("%s line %d has %zu columns: %.*s", name, line, len, (int)len,
-				 text);
-		if (len && text[len - 1] == ' ')
-			fail_msg("%s line %d ends in a blank", name, line);
-		for (size_t i = 0; i < len; i++)
-			if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~')
-				fail_msg("%s line %d is not plain ASCII", name, line);
-		text += len + (text[len] == '\n');
 	}
 }
 
@@ -136,7 +79,7 @@ static void test_mail_has_76_columns_of_ascii(void **state)
 		make_doc(&doc, &run, true);
 		assert_int_equal(wp_doc_to_mail(&doc, 0, &out), 0);
 		assert_letter(records[i], wp_buf_text(&out));
-		expect(records[i], "mail", &out);
+		expect_golden(records[i], "mail", &out);
 		wp_doc_done(&doc);
 		wp_run_done(&run);
 	}
@@ -197,7 +140,7 @@ static void test_csv(void **state)
 		assert_rectangular(records[i], wp_buf_text(&out));
 		/* One is enough to see a change: a new metric changes them all. */
 		if (!strcmp(records[i], "bulk"))
-			expect(records[i], "csv", &out);
+			expect_golden(records[i], "csv", &out);
 		wp_run_done(&run);
 	}
 }

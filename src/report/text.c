@@ -67,9 +67,14 @@ static const char *style_on(enum wp_doc_style style)
 static void put_bytes(struct writer *w, enum wp_doc_style style, const char *text, size_t n)
 {
 	bool colored = w->opts->color && style != WP_DOC_PLAIN;
+	unsigned trailing = 0;
 
-	if (!n)
+	for (; n && text[n - 1] == ' '; n--)
+		trailing++;
+	if (!n) {
+		pad(w, trailing);
 		return;
+	}
 	if (w->opts->compact && w->at + w->pending >= limit(w))
 		newline(w);
 	wp_buf_printf(w->out, "%*s", (int)w->pending, "");
@@ -93,6 +98,7 @@ static void put_bytes(struct writer *w, enum wp_doc_style style, const char *tex
 	}
 	if (colored)
 		wp_buf_puts(w->out, "\033[0m");
+	pad(w, trailing);
 }
 
 static void put(struct writer *w, enum wp_doc_style style, const char *text)

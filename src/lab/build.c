@@ -26,6 +26,29 @@ static const struct end_plan plans[WP_LAB_SIDES] = {
 #define PREFIX_LEN_4 24
 #define PREFIX_LEN_6 64
 
+int wp_lab_make_namespaces(struct wp_lab *lab)
+{
+	for (int i = 0; i < WP_LAB_SIDES; i++) {
+		int r = wp_netns_new(&lab->end[i].netns_fd);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+bool wp_lab_is_away_from_home(void)
+{
+	_cleanup_close_ int home = -1;
+
+	return wp_netns_self(&home) || wp_netns_is_ours(home) == 0;
+}
+
+const char *wp_lab_ifname(enum wp_lab_side side)
+{
+	return plans[side].ifname;
+}
+
 static void close_sockets(struct wp_nl (*nl)[WP_LAB_SIDES])
 {
 	for (int i = 0; i < WP_LAB_SIDES; i++)

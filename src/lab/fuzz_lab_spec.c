@@ -3,13 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab/named.h"
 #include "lab/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	char name[WP_LAB_NAME_SIZE];
+	struct wp_lab_maker maker;
 	struct wp_lab_spec spec;
+	enum wp_lab_side side;
 	struct wp_err err = { 0 };
 	char *text = malloc(size + 1);
 
@@ -27,6 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!err.msg[0]) {
 		abort();
 	}
+	if (!wp_lab_where_parse(text, name, &side, NULL) && wp_lab_name_check(name, NULL))
+		abort();
+	if (wp_lab_maker_parse(text, &maker) && maker.since_s < 0)
+		abort();
 	free(text);
 	return 0;
 }

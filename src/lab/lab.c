@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "lab/build.h"
+#include "lab/named.h"
 #include "sys/netns.h"
 
 void wp_lab_close(struct wp_lab *lab)
@@ -18,25 +19,6 @@ void wp_lab_close(struct wp_lab *lab)
 		wp_close_p(&lab->end[i].sys_fd);
 		wp_close_p(&lab->end[i].netns_fd);
 	}
-}
-
-static int make_namespaces(struct wp_lab *lab)
-{
-	for (int i = 0; i < WP_LAB_SIDES; i++) {
-		int r = wp_netns_new(&lab->end[i].netns_fd);
-
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* Whether the calling thread's namespace belongs to a user namespace that this process has left. */
-static bool is_away_from_home(void)
-{
-	_cleanup_close_ int home = -1;
-
-	return wp_netns_self(&home) || wp_netns_is_ours(home) == 0;
 }
 
 static int refuse(int code, struct wp_err *err)
@@ -64,14 +46,14 @@ static int refuse(int code, struct wp_err *err)
 int wp_lab_open_ephemeral(const struct wp_lab_spec *spec, struct wp_lab *ret, struct wp_err *err)
 {
 	_cleanup_lab_ struct wp_lab lab = WP_LAB_CLOSED;
-	int r = make_namespaces(&lab);
+	int r = wp_lab_make_namespaces(&lab);
 
 	lab.mtu_bytes = spec && spec->mtu_bytes ? spec->mtu_bytes : WP_LAB_MTU_DEF;
 	if (r == -EPERM && !wp_userns_become())
-		r = make_namespaces(&lab);
+		r = wp_lab_make_namespaces(&lab);
 	if (r)
 		return refuse(r, err);
-	lab.in_user_ns = is_away_from_home();
+	lab.in_user_ns = wp_lab_is_away_from_home();
 	r = wp_lab_build(&lab, WP_LAB_BUILD_QUIET, err);
 	if (r) {
 		wp_err_prefix(err, "cannot make the lab");
@@ -84,6 +66,8 @@ int wp_lab_open_ephemeral(const struct wp_lab_spec *spec, struct wp_lab *ret, st
 
 int wp_lab_open(const struct wp_lab_spec *spec, struct wp_lab *ret, struct wp_err *err)
 {
+	if (spec && spec->name[0])
+		return wp_lab_open_named(spec->name, ret, err);
 	return wp_lab_open_ephemeral(spec, ret, err);
 }
 

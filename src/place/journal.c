@@ -20,6 +20,7 @@
 #define LOCK_TIMEOUT_NS (5 * WP_NS_PER_S)
 #define LINE_MAX_BYTES \
 	(WP_JOURNAL_PATH_MAX * 3 + WP_JOURNAL_VALUE_MAX * 6 + 64) /* everything escaped */
+#define STEPS_MAX        16
 #define JOURNALS_PER_RUN 16 /* one is usual: names are tried until one is free */
 
 static int check_dir(int fd, const char *dir, struct wp_err *err)
@@ -72,6 +73,7 @@ static void entry_done(struct wp_journal_entry *e)
 	free(e->path);
 	free(e->set);
 	free(e->restore);
+	*e = (struct wp_journal_entry) { 0 };
 }
 
 void wp_journal_done(struct wp_journal *j)
@@ -159,15 +161,17 @@ static int append(struct wp_journal *j, const struct wp_buf *line, struct wp_err
 	return wp_err_sys(err, r, "cannot write the journal %s/%s", j->dir, j->file);
 }
 
-static int grow(struct wp_journal *j)
+static int make_room(struct wp_journal *j, size_t more)
 {
-	size_t cap = j->cap ? j->cap * 2 : 8;
+	size_t cap = j->cap ? j->cap : 8;
 	struct wp_journal_entry *v;
 
-	if (j->n < j->cap)
-		return 0;
-	if (j->n >= WP_JOURNAL_ENTRIES_MAX)
+	if (j->n + more > WP_JOURNAL_ENTRIES_MAX)
 		return -E2BIG;
+	while (cap < j->n + more)
+		cap *= 2;
+	if (cap == j->cap)
+		return 0;
 	v = reallocarray(j->v, cap, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
@@ -176,66 +180,105 @@ static int grow(struct wp_journal *j)
 	return 0;
 }
 
-static int add(struct wp_journal *j, struct wp_journal_entry *e, uint32_t *ret_id,
-	       struct wp_err *err)
+static int fill(struct wp_journal_entry *e, enum wp_journal_verb verb, const char *path,
+		const char *set, const char *restore, struct wp_err *err)
 {
-	_cleanup_buf_ struct wp_buf line = WP_BUF(LINE_MAX_BYTES);
+	if (!wp_journal_path_allowed(verb, path))
+		return wp_err_set(err, -EINVAL,
+				  "'%.80s' is not a path that a change can be recorded for", path);
+	if (verb == WP_JOURNAL_WRITE &&
+	    (strlen(set) > WP_JOURNAL_VALUE_MAX || strlen(restore) > WP_JOURNAL_VALUE_MAX))
+		return wp_err_set(err, -E2BIG, "the value of %s is longer than %d bytes", path,
+				  WP_JOURNAL_VALUE_MAX);
+	*e = (struct wp_journal_entry) { .verb = verb, .path = strdup(path) };
+	if (verb == WP_JOURNAL_WRITE) {
+		e->set = strdup(set);
+		e->restore = strdup(restore);
+	}
+	if (e->path && (verb != WP_JOURNAL_WRITE || (e->set && e->restore)))
+		return 0;
+	entry_done(e);
+	return wp_err_sys(err, -ENOMEM, "cannot record a change of %s", path);
+}
+
+/* Takes over what is in `e` if it returns 0. */
+static int add(struct wp_journal *j, struct wp_journal_entry *e, size_t n, struct wp_err *err)
+{
+	_cleanup_buf_ struct wp_buf lines = WP_BUF(n * LINE_MAX_BYTES);
 	int r = start(j, err);
 
 	if (r)
 		return r;
-	e->id = j->last_id + 1;
-	r = grow(j);
-	if (!r)
-		r = wp_journal_put_entry(&line, e);
+	r = make_room(j, n);
+	if (!r && n > 1)
+		r = wp_journal_put_group(&lines, n);
+	for (size_t i = 0; i < n && !r; i++) {
+		e[i].id = j->last_id + 1 + (uint32_t)i;
+		r = wp_journal_put_entry(&lines, &e[i]);
+	}
 	if (r)
 		return wp_err_sys(err, r, "cannot record a change of %s", e->path);
-	r = append(j, &line, err);
+	r = append(j, &lines, err);
 	if (r)
 		return r;
-	j->last_id = e->id;
-	j->v[j->n++] = *e;
-	if (ret_id)
-		*ret_id = e->id;
+	memcpy(j->v + j->n, e, n * sizeof(*e));
+	j->n += n;
+	j->last_id += (uint32_t)n;
 	return 0;
 }
 
-static int add_checked(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
-		       const char *set, const char *restore, uint32_t *ret_id, struct wp_err *err)
+static int add_one(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
+		   const char *set, const char *restore, uint32_t *ret_id, struct wp_err *err)
 {
-	struct wp_journal_entry e = { .verb = verb };
-	int r;
+	struct wp_journal_entry e;
+	int r = fill(&e, verb, path, set, restore, err);
 
-	if (!wp_journal_path_allowed(verb, path))
-		return wp_err_set(err, -EINVAL,
-				  "'%.80s' is not a path that a change can be recorded for", path);
-	if (set && (strlen(set) > WP_JOURNAL_VALUE_MAX || strlen(restore) > WP_JOURNAL_VALUE_MAX))
-		return wp_err_set(err, -E2BIG, "the value of %s is longer than %d bytes", path,
-				  WP_JOURNAL_VALUE_MAX);
-	e.path = strdup(path);
-	e.set = set ? strdup(set) : NULL;
-	e.restore = set ? strdup(restore) : NULL;
-	if (!e.path || (set && (!e.set || !e.restore)))
-		r = wp_err_sys(err, -ENOMEM, "cannot record a change of %s", path);
-	else
-		r = add(j, &e, ret_id, err);
+	if (r)
+		return r;
+	r = add(j, &e, 1, err);
 	if (r)
 		entry_done(&e);
+	else if (ret_id)
+		*ret_id = e.id;
 	return r;
+}
+
+static int refuse_setting(struct wp_err *err)
+{
+	return wp_err_set(err, -EINVAL, "a setting is recorded with its values");
 }
 
 int wp_journal_add(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
 		   uint32_t *ret_id, struct wp_err *err)
 {
 	if (verb == WP_JOURNAL_WRITE)
-		return wp_err_set(err, -EINVAL, "a setting is recorded with its values");
-	return add_checked(j, verb, path, NULL, NULL, ret_id, err);
+		return refuse_setting(err);
+	return add_one(j, verb, path, NULL, NULL, ret_id, err);
+}
+
+int wp_journal_add_all(struct wp_journal *j, const struct wp_journal_step *steps, size_t n,
+		       struct wp_err *err)
+{
+	struct wp_journal_entry e[STEPS_MAX] = { 0 };
+	int r = 0;
+
+	if (!n || n > STEPS_MAX)
+		return wp_err_set(err, -E2BIG, "%zu changes cannot be recorded at once", n);
+	for (size_t i = 0; i < n && !r; i++)
+		r = steps[i].verb == WP_JOURNAL_WRITE
+			    ? refuse_setting(err)
+			    : fill(&e[i], steps[i].verb, steps[i].path, NULL, NULL, err);
+	if (!r)
+		r = add(j, e, n, err);
+	for (size_t i = 0; i < n && r; i++)
+		entry_done(&e[i]);
+	return r;
 }
 
 int wp_journal_add_write(struct wp_journal *j, const char *path, const char *set,
 			 const char *restore, uint32_t *ret_id, struct wp_err *err)
 {
-	return add_checked(j, WP_JOURNAL_WRITE, path, set, restore, ret_id, err);
+	return add_one(j, WP_JOURNAL_WRITE, path, set, restore, ret_id, err);
 }
 
 static struct wp_journal_entry *find(struct wp_journal *j, uint32_t id)

@@ -51,6 +51,14 @@ struct wp_journal {
 /* Records, durably, that `path` is to be unmounted, unlinked or removed. Do it after this has returned 0. */
 int wp_journal_add(struct wp_journal *j, enum wp_journal_verb verb, const char *path,
 		   uint32_t *ret_id, struct wp_err *err) WP_MUST_USE;
+struct wp_journal_step {
+	enum wp_journal_verb verb; /* not WP_JOURNAL_WRITE */
+	const char *path;
+};
+
+/* Records 1 to 16 of them at once: a kill leaves all of them or none. */
+int wp_journal_add_all(struct wp_journal *j, const struct wp_journal_step *steps, size_t n,
+		       struct wp_err *err) WP_MUST_USE;
 /* Records that the setting at `path` is about to become `set` and was `restore`. */
 int wp_journal_add_write(struct wp_journal *j, const char *path, const char *set,
 			 const char *restore, uint32_t *ret_id, struct wp_err *err) WP_MUST_USE;

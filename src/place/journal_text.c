@@ -14,7 +14,7 @@
 #define FORMAT_VERSION  "1"
 #define FIELDS_MAX      6
 #define POOL_MAX_BYTES  ((size_t)WP_JOURNAL_FILE_MAX * 2)
-#define LAB_FILE_PREFIX "/run/netns/whyperf-"
+#define LAB_FILE_PREFIX WP_JOURNAL_NETNS_DIR "/whyperf-"
 
 static const char *const verb_names[WP_JOURNAL_VERBS] = {
 	[WP_JOURNAL_UNMOUNT] = "unmount",
@@ -35,8 +35,9 @@ static const struct {
 	enum extent extent;
 } allowed[] = {
 	{ WP_JOURNAL_UNMOUNT, LAB_FILE_PREFIX, ONE_NAME },
+	{ WP_JOURNAL_UNMOUNT, WP_JOURNAL_NETNS_DIR, EXACTLY },
 	{ WP_JOURNAL_UNLINK, LAB_FILE_PREFIX, ONE_NAME },
-	{ WP_JOURNAL_RMDIR, "/run/netns", EXACTLY },
+	{ WP_JOURNAL_RMDIR, WP_JOURNAL_NETNS_DIR, EXACTLY },
 	{ WP_JOURNAL_WRITE, "/proc/sys/", BELOW },
 	{ WP_JOURNAL_WRITE, "/proc/irq/", BELOW },
 	{ WP_JOURNAL_WRITE, "/sys/class/net/", BELOW },
@@ -181,6 +182,12 @@ int wp_journal_put_now(struct wp_buf *out, uint32_t id, const char *set)
 	return wp_buf_status(out);
 }
 
+int wp_journal_put_group(struct wp_buf *out, size_t lines)
+{
+	wp_buf_printf(out, "group\t%zu\n", lines);
+	return wp_buf_status(out);
+}
+
 int wp_journal_put_forget(struct wp_buf *out, uint32_t id)
 {
 	wp_buf_printf(out, "forget\t%" PRIu32 "\n", id);
@@ -275,6 +282,17 @@ static bool parse_forget(struct wp_journal_text *t, char *field[FIELDS_MAX], siz
 	return true;
 }
 
+static bool parse_group(struct wp_journal_text *t, char *field[FIELDS_MAX], size_t n)
+{
+	uint64_t lines;
+
+	if (n != 2 || wp_parse_u64(field[1], &lines) || !lines || lines > WP_JOURNAL_ENTRIES_MAX)
+		return false;
+	t->group_left = (size_t)lines;
+	t->group_start = t->n;
+	return true;
+}
+
 static int parse_now(struct wp_journal_text *t, char *field[FIELDS_MAX], size_t n, bool *ret_ok)
 {
 	struct wp_journal_entry *e;
@@ -343,7 +361,7 @@ static int parse_line(struct wp_journal_text *t, const char *line, size_t len)
 {
 	_cleanup_free_ char *copy = strndup(line, len);
 	char *field[FIELDS_MAX];
-	bool ok = false;
+	bool ok = false, is_group = false;
 	size_t n;
 	int r = 0;
 
@@ -351,8 +369,12 @@ static int parse_line(struct wp_journal_text *t, const char *line, size_t len)
 		return -ENOMEM;
 	n = split(copy, field);
 	if (n <= FIELDS_MAX && !memchr(line, '\0', len)) {
-		if (!strcmp(field[0], "head"))
+		if (t->group_left)
+			r = parse_entry(t, field, n, &ok);
+		else if (!strcmp(field[0], "head"))
 			ok = parse_head(t, field, n);
+		else if (!strcmp(field[0], "group"))
+			is_group = ok = parse_group(t, field, n);
 		else if (!strcmp(field[0], "forget"))
 			ok = parse_forget(t, field, n);
 		else if (!strcmp(field[0], "now"))
@@ -360,6 +382,8 @@ static int parse_line(struct wp_journal_text *t, const char *line, size_t len)
 		else
 			r = parse_entry(t, field, n, &ok);
 	}
+	if (t->group_left && !is_group)
+		t->group_left--;
 	if (!r && !ok)
 		note_bad(t, line, len);
 	return r;
@@ -379,6 +403,9 @@ int wp_journal_text_parse(const char *data, size_t len, struct wp_journal_text *
 			return r;
 		at = newline + 1;
 	}
+	/* Cut off by a crash, before the first of its changes was made. */
+	if (t.group_left)
+		t.n = t.group_start;
 	*ret = t;
 	t = (struct wp_journal_text) { 0 };
 	return 0;

@@ -7,6 +7,9 @@
  *	2	write	/proc/irq/38/smp_affinity	2	3	(we set 2; restore 3)
  *	now	2	00000002				(what the kernel made of the 2)
  *	forget	1
+ *	group	2						(the next two count only if both are there)
+ *	3	unlink	/run/netns/whyperf-y-a
+ *	4	unlink	/run/netns/whyperf-y-b
  *
  * Fields are separated by one tab; bytes up to the space, '%' and DEL are written as %XX. Every line ends in a newline:
  * a last line without one was cut off by a crash before its change was made, and does not count. A line that makes no
@@ -28,6 +31,7 @@
 #define WP_JOURNAL_PATH_MAX     512
 #define WP_JOURNAL_VALUE_MAX    4096 /* a CPU mask of 8192 CPUs is 2303 characters */
 #define WP_JOURNAL_BOOT_ID_SIZE 40
+#define WP_JOURNAL_NETNS_DIR    "/run/netns" /* where iproute2 keeps named namespaces */
 
 enum wp_journal_verb {
 	WP_JOURNAL_UNMOUNT,
@@ -52,6 +56,8 @@ struct wp_journal_text {
 	struct wp_journal_entry *v; /* owned; not forgotten, in the order of the file */
 	size_t n, cap;
 	uint32_t last_id;    /* they ascend */
+	size_t group_left;   /* lines to come of the group that is being read */
+	size_t group_start;  /* `n` where it began */
 	unsigned bad;        /* lines skipped */
 	char first_bad[80];  /* the beginning of the first of them, printable */
 	struct wp_pool pool; /* holds the strings */
@@ -67,12 +73,13 @@ int wp_journal_put_head(struct wp_buf *out, const char *boot_id, uint64_t pidns_
 			uint64_t netns_ino) WP_MUST_USE;
 int wp_journal_put_entry(struct wp_buf *out, const struct wp_journal_entry *e) WP_MUST_USE;
 int wp_journal_put_now(struct wp_buf *out, uint32_t id, const char *set) WP_MUST_USE;
+int wp_journal_put_group(struct wp_buf *out, size_t lines) WP_MUST_USE;
 int wp_journal_put_forget(struct wp_buf *out, uint32_t id) WP_MUST_USE;
 
 const char *wp_journal_verb_name(enum wp_journal_verb verb);
 
 /* Absolute, no "." or ".." or empty component, no control characters, and below what this verb may touch:
- * /run/netns/whyperf-* to unmount and unlink, /run/netns to remove; /proc/sys, /proc/irq, /sys/class/net and
+ * /run/netns/whyperf-* to unmount and unlink, /run/netns to unmount and remove when it is empty; /proc/sys, /proc/irq, /sys/class/net and
  * /sys/devices to write. */
 bool wp_journal_path_allowed(enum wp_journal_verb verb, const char *path);
 /* Whether the path shows a different thing in each network namespace. */

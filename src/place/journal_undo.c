@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "place/journal_undo.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+
+#define MOUNTS_STACKED_MAX 16
 
 static int full_path(const char *root, const char *path, char out[static PATH_MAX])
 {
@@ -74,14 +77,50 @@ static int undo_write(const char *root, const struct wp_journal_entry *e, enum w
 	return r;
 }
 
-static int undo_unmount(const char *full, enum wp_undo *ret_undo)
+/* -1: no directory that can be read. */
+static int count_files(const char *full)
 {
-	if (!umount2(full, MNT_DETACH | UMOUNT_NOFOLLOW))
+	DIR *d = opendir(full);
+	struct dirent *e;
+	int n = 0;
+
+	if (!d)
+		return -1;
+	while ((e = readdir(d)))
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(d);
+	return n;
+}
+
+/* The directory of all named namespaces goes only when nobody has one in it. */
+static int undo_unmount_dir(const char *full, enum wp_undo *ret_undo)
+{
+	if (count_files(full) > 0)
+		*ret_undo = WP_UNDO_LEFT;
+	else if (!umount2(full, UMOUNT_NOFOLLOW))
 		*ret_undo = WP_UNDO_DONE;
 	else if (errno == EINVAL || errno == ENOENT)
 		*ret_undo = WP_UNDO_NOTHING;
+	else if (errno == EBUSY)
+		*ret_undo = WP_UNDO_LEFT;
 	else
 		return -errno;
+	return 0;
+}
+
+static int undo_unmount(const char *full, enum wp_undo *ret_undo)
+{
+	enum wp_undo how = WP_UNDO_NOTHING;
+
+	/* Another mount may lie on ours; more than a few is not worth the loop. */
+	for (int i = 0; i < MOUNTS_STACKED_MAX && !umount2(full, MNT_DETACH | UMOUNT_NOFOLLOW);
+	     i++) {
+		how = WP_UNDO_DONE;
+		errno = 0;
+	}
+	if (errno && errno != EINVAL && errno != ENOENT)
+		return -errno;
+	*ret_undo = how;
 	return 0;
 }
 
@@ -124,7 +163,8 @@ int wp_journal_undo_entry(const char *root, const struct wp_journal_entry *e,
 		return r;
 	switch (e->verb) {
 	case WP_JOURNAL_UNMOUNT:
-		return undo_unmount(full, ret_undo);
+		return strcmp(e->path, WP_JOURNAL_NETNS_DIR) == 0 ? undo_unmount_dir(full, ret_undo)
+								  : undo_unmount(full, ret_undo);
 	case WP_JOURNAL_UNLINK:
 		return undo_unlink(full, ret_undo);
 	case WP_JOURNAL_RMDIR:

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +209,43 @@ static void test_refuses(void **state)
 	assert_int_equal(wp_journal_change(&j, "/proc/sys/net/nosuch", "x", NULL, NULL), -ENOENT);
 	assert_int_equal(wp_journal_add(&j, WP_JOURNAL_WRITE, RPS, NULL, NULL), -EINVAL);
 	assert_int_equal(wp_journal_forget(&j, 1, NULL), -ENOENT);
+	assert_int_equal(count_journals(w), 0);
+}
+
+/* Gives our own journal a dead process's name. */
+static void replay_as_if_dead(struct world *w)
+{
+	char from[256], to[256], name[48];
+	uint64_t starttime;
+
+	assert_int_equal(wp_journal_starttime_of((int)getpid(), &starttime), 0);
+	snprintf(name, sizeof(name), "/journal/%d-%" PRIu64, (int)getpid(), starttime);
+	assert_int_equal(rename(in(w, name, from), in(w, "/journal/" DEAD, to)), 0);
+	assert_int_equal(replay(w).runs, 1);
+}
+
+static void test_add_all(void **state)
+{
+	struct world *w = *state;
+	_cleanup_journal_ struct wp_journal j = journal_of(w);
+	struct wp_journal_step steps[17] = { { WP_JOURNAL_UNLINK, LAB },
+					     { WP_JOURNAL_UNLINK, "/run/netns/whyperf-t-b" },
+					     { WP_JOURNAL_WRITE, RPS } };
+	struct wp_err err = { 0 };
+
+	put(w, LAB, "");
+	put(w, "/run/netns/whyperf-t-b", "");
+	assert_int_equal(wp_journal_add_all(&j, steps, 3, NULL), -EINVAL);
+	assert_int_equal(wp_journal_add_all(&j, steps, 17, NULL), -E2BIG);
+	assert_int_equal(wp_journal_add_all(&j, steps, 0, NULL), -E2BIG);
+	assert_int_equal(count_journals(w), 0);
+	assert_int_equal(wp_journal_add_all(&j, steps, 2, &err), 0);
+	assert_int_equal(count_journals(w), 1);
+	/* As the next start would read it. */
+	wp_journal_done(&j);
+	assert_int_equal(unlink(in(w, "/run/netns/whyperf-t-b", (char[256]) { 0 })), 0);
+	replay_as_if_dead(w);
+	assert_false(exists(w, LAB));
 	assert_int_equal(count_journals(w), 0);
 }
 
@@ -564,6 +602,7 @@ int main(void)
 		CASE(test_change_and_undo),
 		CASE(test_reverse_order),
 		CASE(test_refuses),
+		CASE(test_add_all),
 		CASE(test_forget_all_keeps_changes),
 		CASE(test_failed_undo_stays),
 		CASE(test_kill_at_any_moment),

@@ -72,6 +72,35 @@ static void test_every_truncation(void **state)
 	}
 }
 
+static void test_groups(void **state)
+{
+	static const char text[] = "1\tunlink\t/run/netns/whyperf-x-a\n"
+				   "group\t2\n"
+				   "2\tunlink\t/run/netns/whyperf-y-a\n"
+				   "3\tunlink\t/run/netns/whyperf-y-b\n"
+				   "4\trmdir\t/run/netns\n";
+	size_t first = (size_t)(strstr(text, "group") - text),
+	       group = (size_t)(strstr(text, "4\t") - text);
+	static const char odd[] = "group\t0\ngroup\t2\nforget\t1\n1\trmdir\t/run/netns\n";
+	_cleanup_journal_text_ struct wp_journal_text bad = { 0 };
+
+	(void)state;
+	for (size_t cut = 0; cut <= strlen(text); cut++) {
+		_cleanup_journal_text_ struct wp_journal_text t = { 0 };
+		size_t want;
+
+		assert_int_equal(wp_journal_text_parse(text, cut, &t), 0);
+		assert_int_equal(t.bad, 0);
+		want = cut < first ? 0 : cut < group ? 1 : cut < strlen(text) ? 3 : 4;
+		if (t.n != want)
+			fail_msg("cut at %zu: %zu entries, not %zu", cut, t.n, want);
+	}
+	/* A line that makes no sense is one of the group's; a group of nothing is no group. */
+	assert_int_equal(wp_journal_text_parse(odd, strlen(odd), &bad), 0);
+	assert_int_equal(bad.bad, 2);
+	assert_int_equal(bad.n, 1);
+}
+
 static void test_bad_lines_are_skipped(void **state)
 {
 	static const char *const bad[] = {
@@ -138,6 +167,9 @@ static void test_allowed_paths(void **state)
 		bool allowed;
 	} cases[] = {
 		{ WP_JOURNAL_UNMOUNT, "/run/netns/whyperf-lab-a", true },
+		{ WP_JOURNAL_UNMOUNT, "/run/netns", true },
+		{ WP_JOURNAL_UNMOUNT, "/run", false },
+		{ WP_JOURNAL_UNLINK, "/run/netns", false },
 		{ WP_JOURNAL_UNLINK, "/run/netns/whyperf-lab-b", true },
 		{ WP_JOURNAL_UNLINK, "/run/netns/whyperf-", false },
 		{ WP_JOURNAL_UNLINK, "/run/netns/other", false },
@@ -252,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation),
 		cmocka_unit_test(test_bad_lines_are_skipped),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_allowed_paths),
 		cmocka_unit_test(test_same_value),
 		cmocka_unit_test(test_names),

@@ -368,8 +368,7 @@ static void tell_listening(struct loop *l)
 
 		if (wp_addr_local(l->listen_fds[i], &addr) == 0) {
 			wp_addr_format(&addr, name);
-			wp_server_tell(l->server, WP_SERVER_LISTENING, "%s%s", name,
-				       l->server->keyed ? " (clients need the key)" : "");
+			wp_server_tell(l->server, WP_SERVER_LISTENING, "%s", name);
 		}
 	}
 }

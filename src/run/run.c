@@ -201,9 +201,12 @@ static int measure(struct running *x, struct wp_err *err)
 		wp_run_warn(x->run,
 			    "the last data did not arrive in time; totals of both ends may differ");
 	collected = collect(x, err);
-	if (r < 0 || collected)
+	if (collected)
 		return r < 0 ? r : collected;
+	/* Also after a failure: a server that ended the test sends what it has measured. */
 	finished = c->peer->finish(x->session, x->run, &late);
+	if (r < 0)
+		return r;
 	if (finished) {
 		wp_run_warn(x->run, "no result of the other end: %s", late.msg);
 		wp_err_set(err, finished, "%s", late.msg);

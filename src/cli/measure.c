@@ -6,12 +6,21 @@
 
 #include "cli/output.h"
 #include "explain/explain.h"
+#include "report/live.h"
+#include "report/stream.h"
+
+#define EVENT_MAX_BYTES (64u << 20)
 
 int wp_store_path(const struct wp_cli *cli, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%s/whyperf.db", cli->state_dir);
 
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static char unit_of(const struct wp_test_config *c)
+{
+	return c->unit ? c->unit[0] : 0;
 }
 
 int wp_measure_open(const struct wp_test_config *c, const char *target, struct wp_venue *ret,
@@ -84,13 +93,123 @@ void wp_measure_save(const struct wp_cli *cli, struct wp_run *run, const struct 
 		run->n_warnings ? run->warnings[run->n_warnings - 1] : err.msg);
 }
 
+/* ---- the screen ------------------------------------------------------------------------------- */
+
+/* What is shown while a run goes on: rows as text, events as JSON lines, or nothing. */
+struct screen {
+	const struct wp_cli *cli;
+	const struct wp_run *run; /* once it has started */
+	struct wp_live *live;
+	bool stream;
+};
+
+static void put_text(void *arg, const char *text, size_t len)
+{
+	const struct screen *s = arg;
+
+	fwrite(text, 1, len, s->cli->out);
+	fflush(s->cli->out);
+}
+
+/* One event; consumes the reference. */
+static void put_event(const struct screen *s, json_t *event)
+{
+	_cleanup_buf_ struct wp_buf line = WP_BUF(EVENT_MAX_BYTES);
+
+	if (!wp_json_line(event, &line))
+		put_text((void *)(uintptr_t)s, wp_buf_text(&line), line.len);
+}
+
+static void on_start(void *arg, const struct wp_run *run)
+{
+	struct screen *s = arg;
+
+	s->run = run;
+	if (s->stream)
+		put_event(s, wp_event_start(run));
+	else if (s->live)
+		wp_live_start(s->live, run);
+}
+
+static void on_tick(void *arg, const struct wp_end_tick *tick)
+{
+	struct screen *s = arg;
+
+	if (s->stream)
+		put_event(s, wp_event_interval(s->run, tick));
+	else if (s->live)
+		wp_live_tick(s->live, tick);
+}
+
+static int open_screen(struct screen *s, const struct wp_test_config *c, const struct wp_plan *plan,
+		       const struct wp_venue *venue, enum wp_format format)
+{
+	struct wp_live_config live = {
+		.plan = plan,
+		.text = { .width = s->cli->width,
+			  .utf8 = s->cli->utf8,
+			  .color = s->cli->colour,
+			  .unit = unit_of(c) },
+		.n_online = (size_t)wp_num_or(venue->inventory.cpus_online, 1),
+		.same_machine = venue->local,
+		.write = put_text,
+		.arg = s,
+	};
+
+	s->stream = c->json_stream;
+	if (c->json_stream || c->quiet || format != WP_FORMAT_TEXT)
+		return 0;
+	return wp_live_new(&live, &s->live);
+}
+
+static int show(const struct screen *s, const struct wp_test_config *c, const struct wp_run *run,
+		enum wp_format format)
+{
+	struct wp_run_doc_opts opts = { 0 };
+
+	if (s->stream) {
+		put_event(s, wp_event_end(run));
+		return WP_EXIT_OK;
+	}
+	if (s->run) /* the heading has been printed */
+		wp_live_doc_opts(s->live, &opts);
+	return wp_output_run(s->cli, run, format, unit_of(c), &opts);
+}
+
+static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan,
+		      struct wp_venue *venue, struct wp_cli *cli)
+{
+	enum wp_format format = c->json ? WP_FORMAT_JSON : (enum wp_format)c->format;
+	struct screen screen = { .cli = cli };
+	struct wp_run_config hooks = { .on_start = on_start, .on_tick = on_tick, .arg = &screen };
+	struct wp_err err = { 0 };
+	struct wp_run run;
+	int status, shown;
+
+	if (open_screen(&screen, c, plan, venue, format))
+		return wp_cli_usage(cli, "no memory for the report");
+	if (execute(c, plan, venue, cli, &hooks, &run, &err) && run.exit_status == 0)
+		run.exit_status = WP_EXIT_FAILED;
+	if (!c->no_store)
+		wp_measure_save(cli, &run, NULL);
+	status = run.exit_status;
+	/* A run that never began has nothing to report but its sentence; JSON readers get the record all the same. */
+	shown = run.n_flows || format == WP_FORMAT_JSON || screen.stream
+			? show(&screen, c, &run, format)
+			: 0;
+	if (err.msg[0])
+		wp_cli_fail(cli, status, &err);
+	wp_live_free(screen.live);
+	wp_run_done(&run);
+	return status ? status : shown;
+}
+
 int wp_measure(const struct wp_test_config *c, const char *kind, const char *target,
 	       struct wp_cli *cli)
 {
 	struct wp_err err = { 0 };
-	struct wp_plan plan;
 	struct wp_venue venue;
-	struct wp_run run;
+	struct wp_plan plan;
 	int r;
 
 	if (wp_test_plan(c, kind, &plan, &err))
@@ -98,15 +217,7 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	r = wp_measure_open(c, target, &venue, &err);
 	if (r)
 		return wp_cli_fail(cli, r == -EINVAL ? WP_EXIT_USAGE : WP_EXIT_FAILED, &err);
-	r = wp_measure_run(c, &plan, &venue, cli, &run, &err);
-	if (!c->no_store)
-		wp_measure_save(cli, &run, NULL);
-	wp_output_run(cli, &run, c->json ? WP_FORMAT_JSON : (enum wp_format)c->format,
-		      c->unit ? c->unit[0] : 0, NULL);
-	if (r)
-		wp_cli_fail(cli, 1, &err);
-	r = run.exit_status;
-	wp_run_done(&run);
+	r = measure_in(c, &plan, &venue, cli);
 	wp_venue_close(&venue);
 	return r;
 }

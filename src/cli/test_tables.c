@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "explain/rules.h"
 #include "load/engine.h"
 #include "peer/peer.h"
 
@@ -92,6 +93,21 @@ static void peers_are_well_formed(void **state)
 	assert_null(wp_peer_find("nonsense"));
 }
 
+static void rules_are_well_formed(void **state)
+{
+	(void)state;
+	assert_true(wp_n_rules > 0);
+	for (size_t i = 0; i < wp_n_rules; i++) {
+		assert_true(wp_rules[i].name && wp_rules[i].summary && wp_rules[i].needs &&
+			    wp_rules[i].evaluate);
+		for (const char *c = wp_rules[i].name; *c; c++)
+			assert_true(islower((unsigned char)*c) || *c == '_' ||
+				    isdigit((unsigned char)*c));
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(wp_rules[i].name, wp_rules[j].name);
+	}
+}
+
 static void dscp_words(void **state)
 {
 	static const struct {
@@ -123,6 +139,7 @@ int main(void)
 		cmocka_unit_test(engines_are_well_formed),
 		cmocka_unit_test(peers_are_well_formed),
 
+		cmocka_unit_test(rules_are_well_formed),
 		cmocka_unit_test(dscp_words),
 	};
 

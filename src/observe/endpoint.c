@@ -14,7 +14,8 @@
 
 #define MAX_FDS 4
 #define PROBE_NS \
-	(100 * WP_NS_PER_MS)   /* between rows: CPUs, round trips, application-limited or not */
+	(100 * WP_NS_PER_MS) /* between rows: CPUs, round trips, application-limited or not */
+#define TELL_DELAY_NS      (3 * WP_NS_PER_MS)
 #define PROBED_FLOWS       16  /* a probe costs 3 us a flow */
 #define INFO_FLOWS_PER_ROW 200 /* TCP_INFO costs 2 us a flow: above this, rows take turns */
 #define MIN_FLOW_ROWS      32
@@ -39,6 +40,7 @@ struct wp_end {
 	int64_t start_ns, window_ns,
 		stop_ns; /* window_ns: end of the warm-up; stop_ns: senders end, 0 = never */
 	int64_t next_row_ns, next_probe_ns, last_row_ns;
+	int64_t tell_ns; /* when the newest row is told: the sampler reads at the same moment and needs a little */
 	int64_t done_ns; /* every stream was seen to have ended; 0 = not yet */
 	struct seen app_cpus, rx_cpus;
 	int *thread_cpu; /* newest of each thread, to count migrations */
@@ -184,6 +186,7 @@ int wp_end_go(struct wp_end *e)
 	if (p->omit_ns && e->window_ns < e->next_row_ns)
 		e->next_row_ns = e->window_ns;
 	e->next_probe_ns = e->start_ns + PROBE_NS / 2;
+	e->tell_ns = INT64_MAX;
 	for (size_t i = 0; i < e->n_flows; i++) {
 		struct wp_stream_count count;
 
@@ -201,10 +204,27 @@ static bool has_turn(const struct wp_end *e, size_t flow)
 	return flow % turns == e->info_turn % turns;
 }
 
+static void tell(struct wp_end *e)
+{
+	struct wp_end_tick tick = { .rows = e->rows, .n_rows = e->n_flows };
+
+	e->tell_ns = INT64_MAX;
+	if (!e->spec.on_tick)
+		return;
+	if (!e->cpu_rows)
+		e->cpu_rows = calloc(WP_CPU_MAX, sizeof(*e->cpu_rows));
+	if (e->cpu_rows)
+		tick.n_cpus = wp_sampler_latest(e->sampler, e->cpu_rows, WP_CPU_MAX);
+	tick.cpus = e->cpu_rows;
+	e->spec.on_tick(e->spec.arg, &tick);
+}
+
 static void take_row(struct wp_end *e, int64_t now_ns, bool last)
 {
 	bool omitted = !e->in_window;
 
+	if (e->tell_ns != INT64_MAX) /* the row before is still untold */
+		tell(e);
 	for (size_t i = 0; i < e->n_flows; i++) {
 		struct wp_stream_count count;
 
@@ -215,20 +235,7 @@ static void take_row(struct wp_end *e, int64_t now_ns, bool last)
 	}
 	e->info_turn++;
 	e->last_row_ns = now_ns;
-}
-
-static void tell(struct wp_end *e)
-{
-	struct wp_end_tick tick = { .rows = e->rows, .n_rows = e->n_flows };
-
-	if (!e->spec.on_tick)
-		return;
-	if (!e->cpu_rows)
-		e->cpu_rows = calloc(WP_CPU_MAX, sizeof(*e->cpu_rows));
-	if (e->cpu_rows)
-		tick.n_cpus = wp_sampler_latest(e->sampler, e->cpu_rows, WP_CPU_MAX);
-	tick.cpus = e->cpu_rows;
-	e->spec.on_tick(e->spec.arg, &tick);
+	e->tell_ns = now_ns + TELL_DELAY_NS;
 }
 
 static void probe(struct wp_end *e, int64_t now_ns)
@@ -269,9 +276,10 @@ static void do_due(struct wp_end *e, int64_t now_ns)
 {
 	if (now_ns >= e->next_probe_ns)
 		probe(e, now_ns);
+	if (now_ns >= e->tell_ns)
+		tell(e);
 	if (!e->in_window && now_ns >= e->window_ns) {
 		take_row(e, now_ns, false);
-		tell(e);
 		open_window(e);
 		e->next_row_ns =
 			e->plan->interval_ns ? e->window_ns + e->plan->interval_ns : INT64_MAX;
@@ -282,7 +290,6 @@ static void do_due(struct wp_end *e, int64_t now_ns)
 
 		if (!ends_run) {
 			take_row(e, now_ns, false);
-			tell(e);
 		}
 		/* After a long stall the late row says so by its bounds; no burst of empty rows follows it. */
 		do
@@ -301,6 +308,8 @@ static int64_t next_event(const struct wp_end *e)
 {
 	int64_t t = e->next_probe_ns < e->next_row_ns ? e->next_probe_ns : e->next_row_ns;
 
+	if (e->tell_ns < t)
+		t = e->tell_ns;
 	if (!e->in_window && e->window_ns < t)
 		t = e->window_ns;
 	if (e->stop_ns && e->sends && !e->stopping && e->stop_ns < t)

@@ -8,6 +8,8 @@ const struct wp_command *const wp_commands[] = {
 	&wp_cmd_tcp,
 	&wp_cmd_serve,
 	&wp_cmd_doctor,
+	&wp_cmd_history,
+	&wp_cmd_report,
 	NULL,
 };
 /* clang-format on */

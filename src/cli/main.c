@@ -51,6 +51,7 @@ static int set_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
 	return 0;
 }
 

@@ -83,9 +83,11 @@ void wp_measure_save(const struct wp_cli *cli, struct wp_run *run, const struct 
 
 	if (!r)
 		r = wp_store_save_run(path, run, cell, fallback, sizeof(fallback), &err);
-	if (!r)
+	if (!r && !err.msg[0])
 		return;
-	if (r > 0)
+	if (!r)
+		wp_run_warn(run, "%s", err.msg);
+	else if (r > 0)
 		wp_run_warn(run, "%s; the run is in %s", err.msg, fallback);
 	else
 		wp_run_warn(run, "the run is not stored: %s", err.msg);

@@ -17,9 +17,18 @@ static void add_cpu(struct wp_interval_cols *cols, int cpu, unsigned host)
 	cols->n_cpus++;
 }
 
-/* Some of many would be a choice that nobody made. */
-static void all_or_none(struct wp_interval_cols *cols)
+/* In order, and none where there are too many: some of them would be a choice that nobody made. */
+static void finish(struct wp_interval_cols *cols)
 {
+	for (size_t i = 1; i < cols->n_cpus && cols->n_cpus <= WP_INTERVAL_CPUS; i++)
+		for (size_t k = i; k > 0 && cols->cpus[k].host == cols->cpus[k - 1].host &&
+				   cols->cpus[k].cpu < cols->cpus[k - 1].cpu;
+		     k--) {
+			int cpu = cols->cpus[k].cpu;
+
+			cols->cpus[k].cpu = cols->cpus[k - 1].cpu;
+			cols->cpus[k - 1].cpu = cpu;
+		}
 	if (cols->n_cpus > WP_INTERVAL_CPUS)
 		cols->n_cpus = 0;
 }
@@ -44,7 +53,7 @@ void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, boo
 		add_cpu(&cols, plan->cpus.cpu[i], 0);
 	for (size_t i = 0; same_machine && i < plan->peer_cpus.n; i++)
 		add_cpu(&cols, plan->peer_cpus.cpu[i], 0);
-	all_or_none(&cols);
+	finish(&cols);
 	if (!plan->cpus.n && n_online <= WP_INTERVAL_CPUS)
 		for (size_t i = 0; i < n_online; i++)
 			add_cpu(&cols, (int)i, 0);
@@ -70,7 +79,7 @@ void wp_interval_cols_from_run(const struct wp_run *run, struct wp_interval_cols
 		for (size_t i = 0; sampled && i < host->observed_app_cpus.n; i++)
 			add_cpu(&cols, host->observed_app_cpus.v[i], same ? 0 : h);
 	}
-	all_or_none(&cols);
+	finish(&cols);
 	*ret = cols;
 }
 

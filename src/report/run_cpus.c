@@ -135,25 +135,38 @@ static int pad(const char *role)
 	return len < longest ? (int)(longest - len) + 1 : 1;
 }
 
-/* "sender 0.12 us/KB, receiver's softirq" */
+/* Application threads' time a KB or transaction; the heading has the unit. */
+static struct wp_num cost_of(const struct wp_host *h)
+{
+	return wp_has(h->cost_us_per_kb) ? h->cost_us_per_kb : h->cost_us_per_transaction;
+}
+
+static const char *cost_heading(const struct wp_run *run)
+{
+	for (size_t i = 0; i < run->n_hosts; i++)
+		if (wp_has(run->hosts[i].cost_us_per_kb))
+			return "cost, us/KB";
+	for (size_t i = 0; i < run->n_hosts; i++)
+		if (wp_has(run->hosts[i].cost_us_per_transaction))
+			return "cost, us each";
+	return "cost";
+}
+
+/* "sender   0.12", "sender 0.12, receiver 0.11", "receiver's softirq" */
 static const char *role_and_cost(struct machine *m, int cpu)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(512);
 
 	for (size_t i = 0; i < m->run->n_hosts; i++) {
 		const struct wp_host *h = &m->run->hosts[i];
+		struct wp_num cost = cost_of(h);
 
 		if (!on_machine(m, i) || !has(&h->observed_app_cpus, cpu))
 			continue;
 		wp_buf_printf(&b, "%s%s", b.len ? ", " : "", role(m->run, i));
-		if (m->cost_told[i])
-			continue;
+		if (!m->cost_told[i] && wp_has(cost))
+			wp_buf_printf(&b, "%*s%.3g", pad(role(m->run, i)), "", cost.v);
 		m->cost_told[i] = true;
-		if (wp_has(h->cost_us_per_kb))
-			wp_buf_printf(&b, "%*s%.3g us/KB", pad(role(m->run, i)), "",
-				      h->cost_us_per_kb.v);
-		else if (wp_has(h->cost_us_per_transaction))
-			wp_buf_printf(&b, " %.3g us a transaction", h->cost_us_per_transaction.v);
 	}
 	for (size_t i = 0; !b.len && i < m->run->n_hosts; i++)
 		if (on_machine(m, i) && has(&m->run->hosts[i].observed_rx_cpus, cpu))
@@ -241,6 +254,7 @@ static void put_machine(struct machine *m, const char *head)
 
 	memcpy(columns, cpu_columns, sizeof(columns));
 	columns[0].head = head;
+	columns[WP_ARRAY_SIZE(columns) - 1].head = cost_heading(m->run);
 	m->shown = wp_pool_calloc(&m->doc->pool, m->host->n_cpus, sizeof(*m->shown));
 	t = wp_doc_table(m->doc, columns, WP_ARRAY_SIZE(columns));
 	if (!m->shown || !t)

@@ -32,7 +32,7 @@ static void bind_run(sqlite3_stmt *st, const struct wp_run *run, const struct wp
 	const struct wp_inventory *inv = inventory(run);
 	const char *texts[] = {
 		run->id,
-		NULL, /* the name: UNIQUE could refuse it, and a fresh run has none */
+		NULL, /* the name: UNIQUE could refuse it; wp_store_put_run() */
 		run->started ? run->started : "",
 		run->test.kind,
 		run->test.peer,
@@ -79,7 +79,11 @@ int wp_store_put_run(struct wp_store *s, const struct wp_run *run, const struct 
 	if (r)
 		return r;
 	bind_run(st, run, cell, text);
-	return wp_sql_step(s, st, "save the run", err);
+	r = wp_sql_step(s, st, "save the run", err);
+	/* A name that can't be given is no reason to lose the run: err tells. */
+	if (!r && run->name && wp_store_name_run(s, run->id, run->name, err))
+		wp_err_prefix(err, "the run is stored without its name");
+	return r;
 }
 
 static void read_row(sqlite3_stmt *st, struct wp_pool *pool, struct wp_store_row *row)

@@ -2,6 +2,7 @@
 #include "store/sql.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <math.h>
@@ -123,10 +124,20 @@ static int make_folder(const char *path, struct wp_err *err)
 	return r ? wp_err_sys(err, r, "cannot make the folder of %s", path) : 0;
 }
 
+/* What was measured here is nobody else's business. SQLite gives its other files the same mode. Only a file that is
+ * not there is opened: closing one that is in use would drop SQLite's locks on it (fcntl(2)). */
+static void make_private(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	(void)fd; /* SQLite tells what is wrong */
+}
+
 static int open_database(struct wp_store *s, struct wp_err *err)
 {
 	int code, r;
 
+	make_private(s->path);
 	code = sqlite3_open_v2(s->path, &s->db,
 			       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			       NULL);

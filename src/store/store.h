@@ -88,7 +88,8 @@ int wp_store_open(const char *path, struct wp_store **ret, struct wp_err *err) W
 void wp_store_close(struct wp_store *s);
 
 /* 0: in the database. 1: in the JSON file whose path is in `fallback`, err says why. Negative:
- * nowhere, err says why. run->id must be set. A run of the same id is replaced. */
+ * nowhere, err says why. run->id must be set. A run of the same id is replaced. With 0, err may still
+ * say that run->name could not be given. */
 int wp_store_save_run(const char *path, const struct wp_run *run, const struct wp_store_cell *cell,
 		      char *fallback, size_t fallback_size, struct wp_err *err) WP_MUST_USE;
 /* The same on an open store, without the fallback. */

@@ -132,6 +132,8 @@ static void test_new_database_has_version_wal_and_strict_tables(void **state)
 		       "AND strict"),
 		2);
 	/* What was measured is nobody else's business. */
+	assert_int_equal(stat(f->path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
 	*strrchr(f->path, '/') = '\0';
 	assert_int_equal(stat(f->path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
@@ -176,6 +178,29 @@ static void test_saving_again_replaces_and_keeps_the_name(void **state)
 	wp_run_done(&back);
 	wp_run_done(&run);
 	wp_store_close(s);
+}
+
+static void test_name_of_a_new_run_is_given_or_refused_with_a_sentence(void **state)
+{
+	struct fixture *f = *state;
+	struct wp_run a = make_run("00000000000000a1"), b = make_run("00000000000000b2");
+	struct wp_store *s;
+	char id[WP_STORE_ID_DIGITS + 1];
+
+	a.name = b.name = "before";
+	assert_int_equal(
+		wp_store_save_run(f->path, &a, NULL, f->fallback, sizeof(f->fallback), &f->err), 0);
+	assert_string_equal(f->err.msg, "");
+	assert_int_equal(
+		wp_store_save_run(f->path, &b, NULL, f->fallback, sizeof(f->fallback), &f->err), 0);
+	assert_non_null(strstr(f->err.msg, "stored without its name"));
+	s = open_store(f);
+	assert_int_equal(wp_store_find_run(s, "before", id, NULL), 0);
+	assert_string_equal(id, a.id);
+	assert_int_equal(wp_store_find_run(s, b.id, id, NULL), 0);
+	wp_store_close(s);
+	wp_run_done(&a);
+	wp_run_done(&b);
 }
 
 static void test_references(void **state)
@@ -642,6 +667,7 @@ int main(void)
 		CASE(test_new_database_has_version_wal_and_strict_tables),
 		CASE(test_run_comes_back_as_it_was_saved),
 		CASE(test_saving_again_replaces_and_keeps_the_name),
+		CASE(test_name_of_a_new_run_is_given_or_refused_with_a_sentence),
 		CASE(test_references),
 		CASE(test_names_are_checked),
 		CASE(test_list_filters),

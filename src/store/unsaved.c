@@ -90,8 +90,11 @@ int wp_store_save_run(const char *path, const struct wp_run *run, const struct w
 	if (!r)
 		r = wp_store_put_run(s, run, cell, &why);
 	wp_store_close(s);
-	if (!r)
+	if (!r) {
+		if (why.msg[0])
+			wp_err_set(err, r, "%s", why.msg);
 		return 0;
+	}
 	w = write_file(path, run, cell, fallback, fallback_size);
 	if (w) {
 		if (fallback_size)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* show.h - one stored run or campaign on stdout: `report RUN` and `history show RUN`. */
+#ifndef WP_CLI_SHOW_H
+#define WP_CLI_SHOW_H
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "model/campaign.h"
+
+struct wp_show_config {
+	enum wp_format format;
+	const char *unit;  /* NULL, or one letter of -f */
+	const char *table; /* csv: one table alone; NULL = all */
+};
+
+/* An enum wp_exit; says what went wrong. */
+int wp_show(const struct wp_cli *cli, const char *ref, const struct wp_show_config *config);
+/* The same for a campaign at hand. */
+int wp_show_campaign(const struct wp_cli *cli, const struct wp_campaign *campaign,
+		     const struct wp_show_config *config);
+
+#endif

@@ -15,8 +15,8 @@
 #include "report/mail.h"
 #include "report/text.h"
 
-static inline void path_of(const char *folder, const char *name, const char *ext,
-			   char out[static 512])
+/* "<source>/PATH" */
+static inline void source_path(const char *path, char out[static 512])
 {
 	const char *root = getenv("WP_SOURCE_ROOT");
 
@@ -24,7 +24,16 @@ static inline void path_of(const char *folder, const char *name, const char *ext
 		print_message("WP_SOURCE_ROOT is not set; run by meson test\n");
 		skip();
 	}
-	snprintf(out, 512, "%s/tests/%s/%s.%s", root, folder, name, ext);
+	snprintf(out, 512, "%s/%s", root, path);
+}
+
+static inline void path_of(const char *folder, const char *name, const char *ext,
+			   char out[static 512])
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "tests/%s/%s.%s", folder, name, ext);
+	source_path(path, out);
 }
 
 /* Prints the first line that differs. */
@@ -41,18 +50,26 @@ static inline void compare(const char *path, const char *want, const char *got)
 	}
 }
 
-static inline void expect_golden(const char *name, const char *ext, const struct wp_buf *got)
+static inline void expect_file(const char *name, const struct wp_buf *got)
 {
 	struct wp_buf want _cleanup_buf_ = WP_BUF(WP_TEXT_MAX_BYTES);
 	char path[512];
 
-	path_of("golden", name, ext, path);
+	source_path(name, path);
 	if (getenv("WP_UPDATE_GOLDEN")) {
 		assert_int_equal(wp_replace_file_at(AT_FDCWD, path, wp_buf_text(got)), 0);
 		return;
 	}
 	assert_int_equal(wp_read_file_at(AT_FDCWD, path, &want), 0);
 	compare(path, wp_buf_text(&want), wp_buf_text(got));
+}
+
+static inline void expect_golden(const char *name, const char *ext, const struct wp_buf *got)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "tests/golden/%s.%s", name, ext);
+	expect_file(path, got);
 }
 
 static inline void assert_letter(const char *name, const char *text)

@@ -36,12 +36,13 @@
 
 #define VARIANTS_MAX 32
 #define ROUNDS_MAX   200
-#define STREAMS_MAX  200
+#define STREAMS_MAX  1000
 #define ARGS_MAX     32
 
 struct sample {
 	double bps, tx_pct, rx_pct, machine_us_per_kb, tx_call_bytes, rx_call_bytes;
 	double retransmits, shortfall_bytes, corrupt_blocks;
+	double jain; /* fairness of the streams: (sum x)^2 / (n sum x^2) */
 };
 
 struct variant {
@@ -255,6 +256,20 @@ static void sum_up(const struct wp_load *l, unsigned n, struct wp_stream_count *
 	}
 }
 
+static double jain(const struct wp_load *l, unsigned n)
+{
+	double sum = 0, squares = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct wp_stream_count c;
+
+		wp_load_count(l, i, &c);
+		sum += (double)c.bytes;
+		squares += (double)c.bytes * (double)c.bytes;
+	}
+	return squares > 0 ? sum * sum / ((double)n * squares) : 0;
+}
+
 static void run_engine(struct bench *b, struct variant *v, struct sample *out)
 {
 	struct sockets s = { .lab = &b->lab, .plan = &v->plan, .listener = -1 };
@@ -285,6 +300,7 @@ static void run_engine(struct bench *b, struct variant *v, struct sample *out)
 	sum_up(receiver, v->plan.streams, &rx);
 	if (tx.bytes != rx.bytes)
 		die("the ends differ", NULL);
+	out->jain = jain(receiver, v->plan.streams);
 	wp_load_thread_use(sender, 0, &use);
 	out->tx_pct = use.cpu_pct.v;
 	wp_load_thread_use(receiver, 0, &use);
@@ -427,23 +443,24 @@ static void print_table(const struct bench *b)
 {
 	double sorted[ROUNDS_MAX];
 
-	printf("%-22s %7s %6s %13s %6s %5s %5s %5s %8s %8s %6s  %s\n", "variant", "Gbit/s", "ratio",
-	       "(iqr)", "us/KB", "ratio", "tx%", "rx%", "tx call", "rx call", "retr", "method");
+	printf("%-22s %7s %6s %13s %6s %5s %5s %5s %8s %8s %6s %5s  %s\n", "variant", "Gbit/s",
+	       "ratio", "(iqr)", "us/KB", "ratio", "tx%", "rx%", "tx call", "rx call", "retr",
+	       "jain", "method");
 	for (size_t i = 0; i < b->n; i++) {
 		const struct variant *v = &b->v[i];
 		double bps = MEDIAN(bps), cost = MEDIAN(machine_us_per_kb), tx = MEDIAN(tx_pct);
 		double rx = MEDIAN(rx_pct), retr = MEDIAN(retransmits);
 		double tx_call = MEDIAN(tx_call_bytes), rx_call = MEDIAN(rx_call_bytes);
-		double short_bytes = MEDIAN(shortfall_bytes);
+		double short_bytes = MEDIAN(shortfall_bytes), fair = MEDIAN(jain);
 		double cost_ratio =
 			median(b, v, offsetof(struct sample, machine_us_per_kb), &b->v[0], sorted);
 		double ratio = median(b, v, offsetof(struct sample, bps), &b->v[0], sorted);
 
-		printf("%-22s %7.3f %6.3f (%.2f-%.2f)   %6.3f %5.2f %5.1f %5.1f %8.0f %8.0f %6.0f  "
+		printf("%-22s %7.3f %6.3f (%.2f-%.2f)   %6.3f %5.2f %5.1f %5.1f %8.0f %8.0f %6.0f %5.3f  "
 		       "%s%s\n",
 		       v->name, bps / 1e9, ratio, sorted[b->rounds / 4],
 		       sorted[b->rounds - 1 - b->rounds / 4], cost, cost_ratio, tx, rx, tx_call,
-		       rx_call, retr, v->methods, short_bytes > 0 ? " (short)" : "");
+		       rx_call, retr, fair, v->methods, short_bytes > 0 ? " (short)" : "");
 	}
 }
 

@@ -81,9 +81,13 @@ int wp_campaign_layout(struct wp_campaign *c, struct wp_err *err)
 				  WP_MAX_CELLS);
 	c->cells = wp_pool_calloc(&c->pool, n, sizeof(*c->cells));
 	c->runs = wp_pool_calloc(&c->pool, c->plan.n_order ? c->plan.n_order : 1, sizeof(*c->runs));
-	if (!c->cells || !c->runs)
+	c->results = wp_pool_calloc(&c->pool, c->plan.n_order ? c->plan.n_order : 1,
+				    sizeof(*c->results));
+	if (!c->cells || !c->runs || !c->results)
 		return wp_err_set(err, -ENOMEM, "not enough memory for %zu cells", n);
 	c->n_cells = n;
+	for (size_t i = 0; i < c->plan.n_order; i++)
+		c->results[i] = NAN;
 	for (size_t i = 0; i < n; i++)
 		wp_campaign_cell_key(c, i, c->cells[i].key);
 	return 0;
@@ -229,6 +233,19 @@ static json_t *index_or_null(long i)
 	return i < 0 ? json_null() : json_integer(i);
 }
 
+static json_t *results_to_json(const struct wp_campaign *c)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; a && c->results && i < c->plan.n_order; i++)
+		if (json_array_append_new(a, isfinite(c->results[i]) ? json_real(c->results[i])
+								     : json_null())) {
+			json_decref(a);
+			return NULL;
+		}
+	return a;
+}
+
 json_t *wp_campaign_to_json(const struct wp_campaign *c)
 {
 	_cleanup_json_ json_t *o = json_object(), *cells = json_array();
@@ -253,6 +270,7 @@ json_t *wp_campaign_to_json(const struct wp_campaign *c)
 				   json_string(c->lower_is_better ? "lower" : "higher")) |
 	       json_object_set_new(o, "runs",
 				   strings_to_json(c->runs, c->runs ? c->plan.n_order : 0)) |
+	       json_object_set_new(o, "results", results_to_json(c)) |
 	       json_object_set(o, "cells", cells) |
 	       json_object_set_new(o, "best", index_or_null(c->best)) |
 	       json_object_set_new(o, "worst", index_or_null(c->worst)) |
@@ -480,6 +498,26 @@ static int get_cells(struct reader *r, const json_t *json)
 	return 0;
 }
 
+/* A document without results (none was kept) leaves them all NAN, as the layout made them. */
+static int get_results(struct reader *r, const json_t *json)
+{
+	const json_t *a = json_object_get(json, "results"), *j;
+	size_t i;
+
+	if (!a || json_is_null(a))
+		return 0;
+	if (!json_is_array(a) || json_array_size(a) > r->c->plan.n_order)
+		return wrong(r, "results");
+	json_array_foreach(a, i, j)
+	{
+		if (!json_is_number(j) && !json_is_null(j))
+			return wrong(r, "results");
+		if (json_is_number(j))
+			r->c->results[i] = json_number_value(j);
+	}
+	return 0;
+}
+
 static int get_cell_index(struct reader *r, const json_t *json, const char *key, long *ret)
 {
 	const json_t *j = json_object_get(json, key);
@@ -560,7 +598,9 @@ static int get_campaign(struct reader *r, const json_t *json)
 		return wrong(r, "runs");
 	if (n)
 		c->runs = runs;
-	e = get_cell_index(r, json, "best", &c->best);
+	e = get_results(r, json);
+	if (!e)
+		e = get_cell_index(r, json, "best", &c->best);
 	if (!e)
 		e = get_cell_index(r, json, "worst", &c->worst);
 	/* Full-size arrays, so that wp_campaign_say() can go on. */

@@ -5,8 +5,8 @@
  *
  * The cells are numbered as an odometer turns, the last axis fastest: wp_campaign_cell_index().
  * plan.order[i] is the cell of planned run i and runs[i] its id, or NULL where it was not made (a
- * campaign that was interrupted goes on there). cells[].values hold the metric of the runs that
- * gave one, in the order they were made. Medians and intervals are computed by study/, not here.
+ * campaign that was interrupted goes on there); results[i] is its figure. cells[].values hold the
+ * metric of the cell's runs that gave one, in the order they were made. Medians and intervals are computed by study/, not here.
  *
  * All strings and arrays live in the campaign's pool; wp_campaign_done() frees them at once.
  */
@@ -81,6 +81,7 @@ struct wp_campaign {
 	bool lower_is_better;
 
 	const char **runs; /* n_order entries; NULL = not made */
+	double *results;   /* n_order entries: the metric of run i; NAN = not made, or it failed */
 	struct wp_cell *cells;
 	size_t n_cells;
 	long best, worst; /* index into cells; -1 = not known */

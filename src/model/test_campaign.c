@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,6 +59,7 @@ static void fill(struct wp_campaign *c)
 	c->cells[0].failed = 1;
 	c->best = 4;
 	c->runs[1] = "deadbeef00000001";
+	c->results[1] = 11.5e9;
 	c->state = "done";
 	wp_campaign_say(c, WP_CAMPAIGN_WHY, "because of %d", 7);
 	wp_campaign_say(c, WP_CAMPAIGN_NOTES, "a note");
@@ -115,6 +117,8 @@ static void test_json_round_trip_keeps_everything(void **state)
 	assert_true(back.plan.seed == UINT64_MAX);
 	assert_null(back.runs[0]);
 	assert_string_equal(back.runs[1], "deadbeef00000001");
+	assert_true(back.results[1] == 11.5e9);
+	assert_true(isnan(back.results[0]));
 	assert_int_equal(back.best, 4);
 	assert_int_equal(back.worst, -1);
 	assert_false(wp_has(back.cells[4].low));
@@ -152,6 +156,8 @@ static void test_wrong_documents_are_refused_with_a_sentence(void **state)
 		{ { "best" }, "6", "best" },
 		{ { "name" }, "[]", "name" },
 		{ { "why" }, "[null]", "why" },
+		{ { "results" }, "[\"fast\"]", "results" },
+		{ { "results" }, "[1, 2, 3, 4, 5, 6, 7]", "results" },
 	};
 
 	(void)state;

@@ -83,7 +83,7 @@ static double half_binomial(size_t n, size_t i)
 /* Rounding in the sum of up to n terms must not decide a case that is equal on paper. */
 #define SLACK 1e-12
 
-int wp_median_interval(const double *sorted, size_t n, double confidence, struct wp_interval *ret)
+int wp_median_interval(const double *sorted, size_t n, double confidence, struct wp_bounds *ret)
 {
 	double half_alpha = (1 - confidence) / 2, sum = 0, tail = 0, p;
 	size_t k = 0;
@@ -102,7 +102,7 @@ int wp_median_interval(const double *sorted, size_t n, double confidence, struct
 	}
 	if (k == 0)
 		return -ENODATA;
-	*ret = (struct wp_interval) {
+	*ret = (struct wp_bounds) {
 		.low = sorted[k - 1],
 		.high = sorted[n - k],
 		.confidence = 1 - 2 * tail,

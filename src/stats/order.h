@@ -15,7 +15,7 @@
 
 /* An interval and how sure it really is: order statistics reach only some confidences, so `confidence` is the
  * achieved one, at least what was asked for. */
-struct wp_interval {
+struct wp_bounds {
 	double low, high;
 	double confidence; /* 0..1 */
 	size_t k; /* the ends are the k-th smallest and the k-th largest (of values, or of Walsh averages) */
@@ -43,7 +43,7 @@ int wp_order_summary(const double *v, size_t n, struct wp_order_summary *ret) WP
  * (1 - confidence) / 2 (Conover, Practical Nonparametric Statistics, section 3.2). -ENODATA when n is too small for
  * that confidence: wp_median_interval_min_n() says how many it takes. -EDOM for a confidence outside (0, 1). */
 int wp_median_interval(const double *sorted, size_t n, double confidence,
-		       struct wp_interval *ret) WP_MUST_USE;
+		       struct wp_bounds *ret) WP_MUST_USE;
 
 /* The smallest n that reaches `confidence`: 6 for .95, 8 for .99. 0 for a confidence outside (0, 1). */
 size_t wp_median_interval_min_n(double confidence);

@@ -116,7 +116,7 @@ int wp_hodges_lehmann(const double *x, size_t n, double confidence, struct wp_ho
 	h.estimate = wp_median(walsh, m);
 	if (r == 0) {
 		h.has_interval = true;
-		h.interval = (struct wp_interval) {
+		h.interval = (struct wp_bounds) {
 			.low = walsh[k - 1],
 			.high = walsh[m - k],
 			.confidence = achieved,

@@ -24,7 +24,7 @@ struct wp_hodges_lehmann {
 	size_t n;
 	double estimate;
 	bool has_interval; /* false: n is too small for the confidence (5 or fewer for .95) */
-	struct wp_interval interval;
+	struct wp_bounds interval;
 };
 
 /* P(T <= t) for n values without ties or zeros, 1 <= n <= WP_SIGNED_RANK_MAX. NaN for n out of bounds, -ENOMEM

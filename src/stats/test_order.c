@@ -94,7 +94,7 @@ static void median_interval_table(void **state)
 		{ 100, 40, .95, .96479980 },
 	};
 	double v[100];
-	struct wp_interval got;
+	struct wp_bounds got;
 
 	(void)state;
 	for (size_t i = 0; i < 100; i++)
@@ -112,7 +112,7 @@ static void median_interval_table(void **state)
 static void median_interval_says_when_n_is_too_small(void **state)
 {
 	static const double v[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-	struct wp_interval got = { .k = 99 };
+	struct wp_bounds got = { .k = 99 };
 
 	(void)state;
 	assert_int_equal(wp_median_interval(v, 5, .95, &got), -ENODATA);
@@ -136,7 +136,7 @@ static void median_interval_of_very_many(void **state)
 {
 	enum { MANY = 2000000 };
 	double *v = test_calloc(MANY, sizeof(*v));
-	struct wp_interval got;
+	struct wp_bounds got;
 
 	(void)state;
 	assert_int_equal(wp_median_interval(v, MANY, .95, &got), 0);
@@ -149,7 +149,7 @@ static void median_interval_of_very_many(void **state)
  * is 99.9 % binomial: 97.0 to 98.6 %. */
 static void median_interval_covers(void **state)
 {
-	struct wp_interval got;
+	struct wp_bounds got;
 	struct wp_rng r;
 	unsigned in = 0;
 	double v[10];

@@ -459,7 +459,7 @@ static void count_values(const struct wp_campaign *c, size_t runs, size_t *ret)
 {
 	memset(ret, 0, c->n_cells * sizeof(*ret));
 	for (size_t i = 0; i < runs; i++)
-		ret[c->plan.order[i]] += isfinite(c->results[i]);
+		ret[c->plan.order[i]] += isfinite(c->results[i]) ? 1 : 0;
 }
 
 int wp_sweep_rank(struct wp_campaign *c, struct wp_err *err)

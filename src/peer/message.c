@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "peer/limits.h"
@@ -40,42 +41,6 @@ static int measure(const char *line, size_t len, size_t max_values, struct wp_er
 	if (values > max_values)
 		return wp_err_set(err, -E2BIG, "a message has more than %zu values", max_values);
 	return 0;
-}
-
-int wp_message_decode(const char *line, size_t len, size_t max_values, json_t **ret,
-		      struct wp_err *err)
-{
-	json_error_t why;
-	json_t *message;
-	int r;
-
-	if (!len || line[0] != '{')
-		return wp_err_set(err, -EBADMSG,
-				  "what came is not a message of whyperf's protocol");
-	r = measure(line, len, max_values, err);
-	if (r < 0)
-		return r;
-	message = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
-	if (!message) {
-		char text[JSON_ERROR_TEXT_LENGTH];
-
-		wp_message_clean(why.text, strnlen(why.text, sizeof(why.text)), text, sizeof(text));
-		return wp_err_set(err, -EBADMSG, "a message is not valid JSON: %s", text);
-	}
-	*ret = message; /* it began with '{' */
-	return 0;
-}
-
-static int append(const char *data, size_t len, void *arg)
-{
-	return wp_buf_append(arg, data, len) < 0 ? -1 : 0;
-}
-
-int wp_message_encode(const json_t *message, struct wp_buf *out)
-{
-	if (json_dump_callback(message, append, out, JSON_COMPACT) < 0)
-		return wp_buf_status(out) < 0 ? wp_buf_status(out) : -EINVAL;
-	return wp_buf_append(out, "\n", 1);
 }
 
 /* Length of the printable UTF-8 character at `s`, 0 when there is none. Rejects overlong forms,
@@ -128,4 +93,88 @@ void wp_message_clean(const char *text, size_t len, char *out, size_t size)
 		i += n ? n : 1;
 	}
 	out[o] = '\0';
+}
+
+static int scrub_string(json_t *value)
+{
+	const unsigned char *s = (const unsigned char *)json_string_value(value);
+	size_t len = json_string_length(value), n = 1;
+	char *clean;
+	int r;
+
+	for (size_t i = 0; i < len && n; i += n)
+		n = character(s + i, len - i);
+	if (n)
+		return 0;
+	clean = malloc(len + 1); /* cleaning never makes it longer */
+	if (!clean)
+		return -ENOMEM;
+	wp_message_clean((const char *)s, len, clean, len + 1);
+	r = json_string_set(value, clean);
+	free(clean);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+/* Every string of the message, so that no text of the other end can drive a terminal, whoever
+ * prints it. Depth is bounded by measure(). */
+static int scrub(json_t *value)
+{
+	const char *key;
+	json_t *item;
+	size_t i;
+	int r = 0;
+
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		json_object_foreach(value, key, item) if ((r = scrub(item)) < 0) break;
+		return r;
+	case JSON_ARRAY:
+		json_array_foreach(value, i, item) if ((r = scrub(item)) < 0) break;
+		return r;
+	case JSON_STRING:
+		return scrub_string(value);
+	default:
+		return 0;
+	}
+}
+
+int wp_message_decode(const char *line, size_t len, size_t max_values, json_t **ret,
+		      struct wp_err *err)
+{
+	json_error_t why;
+	json_t *message;
+	int r;
+
+	if (!len || line[0] != '{')
+		return wp_err_set(err, -EBADMSG,
+				  "what came is not a message of whyperf's protocol");
+	r = measure(line, len, max_values, err);
+	if (r < 0)
+		return r;
+	message = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+	if (!message) {
+		char text[JSON_ERROR_TEXT_LENGTH];
+
+		wp_message_clean(why.text, strnlen(why.text, sizeof(why.text)), text, sizeof(text));
+		return wp_err_set(err, -EBADMSG, "a message is not valid JSON: %s", text);
+	}
+	r = scrub(message);
+	if (r < 0) {
+		json_decref(message);
+		return wp_err_sys(err, r, "cannot take a message");
+	}
+	*ret = message; /* it began with '{' */
+	return 0;
+}
+
+static int append(const char *data, size_t len, void *arg)
+{
+	return wp_buf_append(arg, data, len) < 0 ? -1 : 0;
+}
+
+int wp_message_encode(const json_t *message, struct wp_buf *out)
+{
+	if (json_dump_callback(message, append, out, JSON_COMPACT) < 0)
+		return wp_buf_status(out) < 0 ? wp_buf_status(out) : -EINVAL;
+	return wp_buf_append(out, "\n", 1);
 }

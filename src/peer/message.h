@@ -13,7 +13,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* `line` has no newline. A new reference to an object in *ret. -EBADMSG with a sentence for what is
+/* `line` has no newline. A new reference to an object in *ret, whose strings are clean as by
+ * wp_message_clean(). -EBADMSG with a sentence for what is
  * no JSON object, -E2BIG for more than `max_values` values or WP_PEER_DEPTH levels. */
 int wp_message_decode(const char *line, size_t len, size_t max_values, json_t **ret,
 		      struct wp_err *err) WP_MUST_USE;

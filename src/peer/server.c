@@ -422,8 +422,9 @@ static int describe(struct wp_server *server, struct wp_err *err)
 	server->idle_timeout_ns =
 		config->idle_timeout_ns > 0 ? config->idle_timeout_ns : WP_PEER_IDLE_NS;
 	server->max_clients = config->max_clients ? config->max_clients : WP_PEER_MAX_CLIENTS;
-	r = config->inventory ? wp_inventory_copy(config->inventory, &server->inventory, &server->pool) :
-				wp_inventory_read(-1, true, &server->inventory, &server->pool);
+	r = config->inventory
+		    ? wp_inventory_copy(config->inventory, &server->inventory, &server->pool)
+		    : wp_inventory_read(-1, true, &server->inventory, &server->pool);
 	return r < 0 ? wp_err_sys(err, r, "cannot read what this machine is") : 0;
 }
 

@@ -32,8 +32,9 @@ struct wp_server_config {
 	int64_t idle_timeout_ns; /* a session without progress ends */
 	unsigned max_clients;    /* at the same time */
 	const char *key_file;    /* pre-shared key; NULL = plain */
-	const struct wp_inventory *inventory; /* of this machine, borrowed; NULL = read at the start */
-	const int *listen_fds;   /* inherited (systemd socket activation); NULL = bind */
+	const struct wp_inventory
+		*inventory;    /* of this machine, borrowed; NULL = read at the start */
+	const int *listen_fds; /* inherited (systemd socket activation); NULL = bind */
 	unsigned n_listen_fds;
 	int stop_fd; /* readable = end cleanly; running tests get told */
 	void (*on_event)(void *arg, enum wp_server_event event, const char *text);

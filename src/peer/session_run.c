@@ -29,6 +29,7 @@
 /* What the loop watches. */
 struct watch {
 	int64_t start_ns, pinged_ns, moved_ns, finish_ns;
+	int64_t ping_ns;   /* between two pings: several in an idle timeout */
 	int64_t end_ns;    /* the run may not go on beyond this */
 	bool end_is_limit; /* ... because of --max-duration */
 	uint64_t moved_bytes;
@@ -41,6 +42,9 @@ static void watch_init(struct watch *w, const struct wp_session *s)
 
 	*w = (struct watch) { .start_ns = wp_now_ns(), .end_ns = INT64_MAX };
 	w->pinged_ns = w->moved_ns = w->start_ns;
+	w->ping_ns = s->server->idle_timeout_ns / 4;
+	if (w->ping_ns > WP_PEER_PING_NS)
+		w->ping_ns = WP_PEER_PING_NS;
 	w->moved_bytes = wp_peer_moved_bytes(s->streams, s->n_streams);
 	if (plan->duration_ns) {
 		w->end_ns = w->start_ns + plan->omit_ns + plan->duration_ns + WP_PEER_OVERTIME_NS;
@@ -74,7 +78,7 @@ static int too_long(const struct watch *w, const struct wp_session *s, struct wp
 			  limit);
 }
 
-/* Every half second: 0 or why the run has to end. */
+/* Every tick: 0 or why the run has to end. */
 static int check(struct watch *w, struct wp_session *s, struct wp_err *err)
 {
 	int64_t now_ns = wp_now_ns(), idle_ns = s->server->idle_timeout_ns;
@@ -90,7 +94,7 @@ static int check(struct watch *w, struct wp_session *s, struct wp_err *err)
 	if (!s->plan.duration_ns && now_ns - w->moved_ns > WP_PEER_STALL_NS && !moves(w, s, now_ns))
 		return wp_err_set(err, -ETIMEDOUT, "no data moved for %d s",
 				  (int)(WP_PEER_STALL_NS / WP_NS_PER_S));
-	if (now_ns - w->pinged_ns >= WP_PEER_PING_NS) {
+	if (now_ns - w->pinged_ns >= w->ping_ns) {
 		json_t *ping = wp_message_new(WP_MSG_PING);
 		int r = ping ? wp_channel_send(s->c, ping, idle_ns, err) : -ENOMEM;
 
@@ -301,12 +305,15 @@ static int cut_short(struct wp_session *s, const char *says)
 
 int wp_session_run(struct wp_session *s, struct wp_err *err)
 {
-	struct itimerspec every = { .it_interval = wp_ns_to_timespec(TICK_NS),
-				    .it_value = wp_ns_to_timespec(TICK_NS) };
+	int64_t tick_ns = s->server->idle_timeout_ns / 4;
+	struct itimerspec every = { 0 };
 	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	struct watch w;
 	int r;
 
+	if (tick_ns > TICK_NS)
+		tick_ns = TICK_NS;
+	every.it_interval = every.it_value = wp_ns_to_timespec(tick_ns);
 	if (timer < 0 || timerfd_settime(timer, 0, &every, NULL) < 0)
 		return wp_err_sys(err, -errno, "the server has no timer");
 	watch_init(&w, s);

@@ -191,6 +191,20 @@ static void text_of_the_other_end_can_not_drive_a_terminal(void **state)
 	assert_string_equal(small, "abc"); /* the euro sign does not fit whole */
 }
 
+static void every_string_of_a_message_is_clean(void **state)
+{
+	json_t *m = NULL;
+	const json_t *inner;
+
+	(void)state;
+	assert_int_equal(
+		decode("{\"a\":[{\"b\":\"\\u001b[2J caf\\u00e9\"}],\"c\":\"fine\"}", &m, NULL), 0);
+	inner = json_array_get(json_object_get(m, "a"), 0);
+	assert_string_equal(json_string_value(json_object_get(inner, "b")), "?[2J caf\xc3\xa9");
+	assert_string_equal(json_string_value(json_object_get(m, "c")), "fine");
+	json_decref(m);
+}
+
 static void the_message_table_is_well_formed(void **state)
 {
 	struct wp_err err = { 0 };
@@ -437,6 +451,7 @@ int main(void)
 		cmocka_unit_test(the_number_of_values_is_bounded),
 		cmocka_unit_test(no_truncated_message_is_read_past_its_end),
 		cmocka_unit_test(text_of_the_other_end_can_not_drive_a_terminal),
+		cmocka_unit_test(every_string_of_a_message_is_clean),
 		cmocka_unit_test(the_message_table_is_well_formed),
 		cmocka_unit_test(every_message_out_of_turn_is_refused),
 		cmocka_unit_test(the_dispatcher_calls_only_what_was_checked),

@@ -94,7 +94,10 @@ static int on_started(void *arg, const json_t *message, struct wp_err *err)
 static int on_ping(void *arg, const json_t *message, struct wp_err *err)
 {
 	(void)message;
-	return send_message(arg, wp_message_new(WP_MSG_PONG), err);
+	(void)err;
+	/* When it can't be sent, reading will tell why. */
+	(void)send_message(arg, wp_message_new(WP_MSG_PONG), NULL);
+	return 0;
 }
 
 static int on_done(void *arg, const json_t *message, struct wp_err *err)
@@ -361,29 +364,28 @@ static int native_stop(struct wp_peer_session *base)
 
 /* ---- the result ------------------------------------------------------------------------------- */
 
-/* Waits for the result; of a server that ended the test itself it may be on its way behind its
- * error. */
-static int await_result(struct native *n, struct wp_err *err)
+/* Waits for the result: n->result or n->failed or both. Of a server that ended the test itself it
+ * comes behind its error. */
+static void await_result(struct native *n)
 {
-	struct wp_err why = { 0 };
-	int r = 0;
+	if (!n->result && !n->failed) {
+		struct wp_err unsent = { 0 }, why = { 0 };
+		int sent, r;
 
-	if (n->result)
-		return 0;
-	if (n->failed == -ECONNABORTED) {
-		n->timeout_ns = LAST_RESULT_NS;
-		if (answer(n, LAST_RESULT_NS, &why) == 0 && n->result)
-			return 0;
-	}
-	if (n->failed)
-		return wp_err_set(err, n->failed, "%s", n->failure.msg);
-	if (n->talk == WP_TALK_RUN) {
 		n->talk = WP_TALK_FINISH;
-		r = send_message(n, wp_message_new(WP_MSG_FINISH), &why);
-	}
-	if (!r)
+		sent = send_message(n, wp_message_new(WP_MSG_FINISH), &unsent);
+		/* A server that has ended the test may have closed; its last words are here all the
+		 * same. */
 		r = answer(n, n->timeout_ns + WP_PEER_OVERTIME_NS, &why);
-	return fail(n, r, &why, err);
+		if (r < 0 && sent < 0 && r != -ECONNABORTED)
+			(void)fail(n, sent, &unsent, NULL);
+		else
+			(void)fail(n, r, &why, NULL);
+	}
+	if (!n->result && n->failed == -ECONNABORTED) {
+		n->timeout_ns = LAST_RESULT_NS;
+		(void)!answer(n, LAST_RESULT_NS, NULL);
+	}
 }
 
 static int take_flows(struct native *n, struct wp_run *run, struct wp_err *err)
@@ -438,10 +440,12 @@ static void take_methods(const struct native *n, struct wp_run *run)
 static int native_finish(struct wp_peer_session *base, struct wp_run *run, struct wp_err *err)
 {
 	struct native *n = (struct native *)base;
-	int r = await_result(n, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	await_result(n);
+	if (!n->result)
+		return wp_err_set(err, n->failed ? n->failed : -ETIMEDOUT, "%s",
+				  n->failed ? n->failure.msg : "the server sends no result");
 	r = wp_host_from_json(json_object_get(n->result, "host"), &run->hosts[1], &run->pool, err);
 	if (!r)
 		r = take_flows(n, run, err);
@@ -456,7 +460,8 @@ static int native_finish(struct wp_peer_session *base, struct wp_run *run, struc
 	run->n_hosts = 2;
 	take_methods(n, run);
 	take_warnings(json_object_get(n->result, "warnings"), run);
-	return 0;
+	/* The server's figures are kept, and why it ended the test is said. */
+	return n->failed ? wp_err_set(err, n->failed, "%s", n->failure.msg) : 0;
 }
 
 const struct wp_peer_ops wp_peer_native = {

@@ -2,6 +2,7 @@
 #include "lab/spec.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -70,16 +71,19 @@ bool wp_lab_spec_is(const char *host)
 static int unknown_key(const char *word, struct wp_err *err)
 {
 	const char *names[N_KEYS];
+	char list[N_KEYS * 16] = "";
 	const char *near;
+	size_t n = 0;
 
-	for (size_t i = 0; i < N_KEYS; i++)
+	for (size_t i = 0; i < N_KEYS; i++) {
 		names[i] = keys[i].name;
+		n += (size_t)snprintf(list + n, sizeof(list) - n, " %.12s=", keys[i].name);
+	}
 	near = wp_nearest(word, names, N_KEYS);
 	if (near)
 		return wp_err_set(err, -EINVAL, "unknown key '%.40s' of the lab; did you mean %s=?",
 				  word, near);
-	return wp_err_set(err, -EINVAL,
-			  "unknown key '%.40s' of the lab; it takes name= and mtu=", word);
+	return wp_err_set(err, -EINVAL, "unknown key '%.40s' of the lab; it takes%s", word, list);
 }
 
 /* One "key=value"; `item` is scratch. */

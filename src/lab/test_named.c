@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,11 +47,12 @@ static int set_up_world(void **state)
 	static int yes = 1;
 
 	*state = NULL;
-	if (geteuid() == 0 && !unshare(CLONE_NEWNS) &&
-	    !mount("", "/", "none", MS_PRIVATE | MS_REC, NULL) &&
-	    /* Where `ip netns` was ever used; only this mount namespace loses it. */
-	    (!umount2(NETNS, MNT_DETACH) || errno == EINVAL || errno == ENOENT) &&
-	    !mount("tmpfs", "/run", "tmpfs", 0, "mode=755"))
+	if (geteuid() || unshare(CLONE_NEWNS) || mount("", "/", "none", MS_PRIVATE | MS_REC, NULL))
+		return 0;
+	/* The machine's own named namespaces, in our copy of its mounts. */
+	while (!umount2(NETNS, MNT_DETACH))
+		;
+	if (!mount("tmpfs", "/run", "tmpfs", 0, "mode=755"))
 		*state = &yes;
 	return 0;
 }
@@ -354,24 +356,14 @@ static void do_act(enum act act)
 	_exit(wp_lab_down("kill", false, JOURNALS, NULL) ? 1 : 0);
 }
 
-/* Kills at a random moment of the whole, or (every second round) of the part in which there is a journal, which is a
- * small part of it. */
-static void kill_during(enum act act, struct wp_rng *rng, int round, int64_t span_ns)
+static void kill_during(enum act act, int64_t delay_ns)
 {
-	int64_t give_up_ns = wp_now_ns() + 5 * WP_NS_PER_S;
 	pid_t pid = fork();
-	siginfo_t ended = { 0 };
 
 	assert_true(pid >= 0);
 	if (!pid)
 		do_act(act);
-	if (round & 1)
-		while (count_files(JOURNALS) < 2 && wp_now_ns() < give_up_ns && !ended.si_pid)
-			assert_int_equal(
-				waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
-	wp_sleep_until_ns(
-		wp_now_ns() +
-		(int64_t)wp_rng_below(rng, (uint64_t)(round & 1 ? span_ns / 2 : span_ns)));
+	wp_sleep_until_ns(wp_now_ns() + delay_ns);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -388,79 +380,121 @@ static int64_t time_of(enum act act)
 	return wp_now_ns() - start_ns;
 }
 
-/* Returns whether a killed run had left a journal. */
-static bool start_again(void)
+static void start_again(void)
 {
 	struct wp_journal_report report;
 	struct wp_err err = { 0 };
 
 	assert_ok(wp_journal_replay(JOURNALS, "", NULL, NULL, &report, &err), &err);
 	assert_int_equal(report.bad + report.kept, 0);
-	return report.runs > 0;
 }
 
-/* After the next start there is either the whole lab (it was finished before the kill) or nothing at all. */
-static void test_kill_during_up(void **state)
+/* After the next start there is either the whole lab (it was finished, or its removal not begun) or nothing at all.
+ * Returns which, and removes it. */
+static bool whole_or_nothing(void)
 {
-	int whole = 0, none = 0, middle = 0;
-	struct wp_rng rng;
-	int64_t span_ns;
-
-	need_rights(state);
-	span_ns = time_of(ACT_UP);
-	assert_int_equal(wp_lab_down("kill", false, JOURNALS, NULL), 0);
-	wp_rng_seed(&rng, 7);
-	for (int round = 0; round < 60; round++) {
-		struct wp_lab_status st;
-
-		kill_during(ACT_UP, &rng, round, span_ns);
-		middle += start_again();
-		if (wp_lab_status("kill", &st, NULL) == 0) {
-			assert_true(st.complete && st.side[0].carrier && st.side[1].carrier);
-			assert_int_equal(wp_lab_down("kill", false, JOURNALS, NULL), 0);
-			whole++;
-		} else {
-			none++;
-		}
-		/* Killed before it had made a directory: that is clean too. */
-		if (access(JOURNALS "/lab", F_OK) == 0)
-			assert_clean();
-	}
-	print_message("# killed during up: %d complete, %d undone, %d with a journal\n", whole,
-		      none, middle);
-	assert_true(none > 0 && middle > 0);
-}
-
-static void test_kill_during_down(void **state)
-{
+	struct wp_lab_status st;
 	struct wp_err err = { 0 };
+	bool whole;
+
+	start_again();
+	whole = wp_lab_status("kill", &st, NULL) == 0;
+	if (whole) {
+		assert_true(st.complete && st.side[0].carrier && st.side[1].carrier);
+		assert_ok(wp_lab_down("kill", false, JOURNALS, &err), &err);
+	}
+	/* Killed before it had made a directory: that is clean too. */
+	if (access(JOURNALS "/lab", F_OK) == 0)
+		assert_clean();
+	return whole;
+}
+
+static void test_kill_by_the_clock(void **state)
+{
 	struct wp_rng rng;
 	int64_t span_ns;
-	int whole = 0, none = 0, middle = 0;
 
 	need_rights(state);
-	assert_ok(up("kill", 0, &err), &err);
-	span_ns = time_of(ACT_DOWN);
-	wp_rng_seed(&rng, 8);
-	for (int round = 0; round < 60; round++) {
-		struct wp_lab_status st;
-		int r = up("kill", 0, &err);
+	wp_rng_seed(&rng, 7);
+	for (enum act act = ACT_UP; act <= ACT_DOWN; act++) {
+		struct wp_err err = { 0 };
+		int whole = 0;
 
-		assert_ok(r, &err);
-		kill_during(ACT_DOWN, &rng, round, span_ns);
-		middle += start_again();
-		if (wp_lab_status("kill", &st, NULL) == 0) {
-			assert_true(st.complete && st.side[0].carrier);
-			assert_ok(wp_lab_down("kill", false, JOURNALS, &err), &err);
-			whole++;
-		} else {
-			none++;
+		if (act == ACT_DOWN)
+			assert_ok(up("kill", 0, &err), &err);
+		span_ns = time_of(act);
+		whole_or_nothing();
+		for (int round = 0; round < 30; round++) {
+			if (act == ACT_DOWN)
+				assert_ok(up("kill", 0, &err), &err);
+			kill_during(act, (int64_t)wp_rng_below(&rng, (uint64_t)span_ns));
+			whole += whole_or_nothing();
 		}
-		assert_clean();
+		print_message("# killed during %s: %d labs of 30 were whole\n",
+			      act == ACT_UP ? "up" : "down", whole);
 	}
-	print_message("# killed during down: %d still whole, %d gone, %d with a journal\n", whole,
-		      none, middle);
-	assert_true(whole + none == 60 && middle > 0);
+}
+
+static bool next_stop(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_SYSCALL, pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSTOPPED(status);
+}
+
+/* Stops at system calls until there is a journal, then kills after `calls` more. False: it ended by itself. */
+static bool kill_at_call(enum act act, int calls)
+{
+	pid_t pid = fork();
+	int status;
+	bool runs;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) || raise(SIGSTOP))
+			_exit(2);
+		do_act(act);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFSTOPPED(status)) {
+		print_message("# skipped: no right to trace a process\n");
+		skip();
+	}
+	do
+		runs = next_stop(pid) && next_stop(pid); /* in and out */
+	while (runs && count_files(JOURNALS) < 2);
+	while (runs && calls--)
+		runs = next_stop(pid) && next_stop(pid);
+	if (!runs)
+		return false;
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return true;
+}
+
+/* Every moment that differs for the machine: between any two system calls from the first line of the journal on. */
+static void test_kill_at_every_call(void **state)
+{
+	static const int too_many = 200;
+
+	need_rights(state);
+	for (enum act act = ACT_UP; act <= ACT_DOWN; act++) {
+		struct wp_err err = { 0 };
+		bool killed = true;
+		int calls = 0, whole = 0;
+
+		for (; killed && calls < too_many; calls++) {
+			if (act == ACT_DOWN)
+				assert_ok(up("kill", 0, &err), &err);
+			killed = kill_at_call(act, calls);
+			whole += whole_or_nothing();
+		}
+		print_message("# killed at each of %d calls of %s: whole after %d\n", calls,
+			      act == ACT_UP ? "up" : "down", whole);
+		assert_true(calls > 10 && calls < too_many);
+	}
 }
 
 static void test_where(void **state)
@@ -534,8 +568,8 @@ int main(void)
 		cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_one_of_many_wins),
 		cmocka_unit_test(test_after_a_reboot),
-		cmocka_unit_test(test_kill_during_up),
-		cmocka_unit_test(test_kill_during_down),
+		cmocka_unit_test(test_kill_by_the_clock),
+		cmocka_unit_test(test_kill_at_every_call),
 	};
 
 	return cmocka_run_group_tests_name("lab named", tests, set_up_world, NULL);

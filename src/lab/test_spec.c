@@ -56,7 +56,7 @@ static void test_bad(void **state)
 		{ "lab:mtu=9000x", "68 to 65535" },
 		{ "lab:mtu=1500,mtu=1500", "given twice" },
 		{ "lab:mut=9000", "did you mean mtu=?" },
-		{ "lab:zzzzzzzz=1", "it takes name= and mtu=" },
+		{ "lab:zzzzzzzz=1", "it takes name= mtu=" },
 		{ "lab:name=Up", "bad lab name" },
 		{ "lab:name=a/b", "bad lab name" },
 		{ "lab:name=..", "bad lab name" },

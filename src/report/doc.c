@@ -212,6 +212,11 @@ void wp_doc_format(enum wp_doc_type type, unsigned digits, char unit, double v, 
 	case WP_DOC_BYTES:
 		wp_format_bytes(v, out, size);
 		return;
+	case WP_DOC_SHORT_BYTES:
+		wp_format_bytes(v, out, size);
+		if (strlen(out) > 5 && !strcmp(out + strlen(out) - 5, "Bytes"))
+			memcpy(out + strlen(out) - 5, "B", 2);
+		return;
 	case WP_DOC_BPS:
 		if (unit)
 			wp_format_rate_as(v, unit, out, size);

@@ -43,13 +43,14 @@ enum wp_doc_style {
 /* How a number is written. */
 enum wp_doc_type {
 	WP_DOC_TEXT,
-	WP_DOC_COUNT,   /* 225,110 */
-	WP_DOC_REAL,    /* `digits` behind the point */
-	WP_DOC_PERCENT, /* 97% */
-	WP_DOC_BYTES,   /* 13.7 GBytes */
-	WP_DOC_BPS,     /* bit/s: 11.8 Gbits/sec or the unit asked for by -f */
-	WP_DOC_US,      /* microseconds: 48 us, 1.42 ms */
-	WP_DOC_SPAN,    /* seconds from num to end: 0.00-1.00 */
+	WP_DOC_COUNT,       /* 225,110 */
+	WP_DOC_REAL,        /* `digits` behind the point */
+	WP_DOC_PERCENT,     /* 97% */
+	WP_DOC_BYTES,       /* 13.7 GBytes */
+	WP_DOC_SHORT_BYTES, /* 13.7 GB, of 1024 as above */
+	WP_DOC_BPS,         /* bit/s: 11.8 Gbits/sec or the unit asked for by -f */
+	WP_DOC_US,          /* microseconds: 48 us, 1.42 ms */
+	WP_DOC_SPAN,        /* seconds from num to end: 0.00-1.00 */
 };
 
 struct wp_doc_cell {

@@ -91,12 +91,12 @@ static const struct wp_doc_column moved_columns[] = {
 	{ .head = "Bitrate", .type = WP_DOC_BPS, .min_width = 14, .gap = 2, .head_left = true },
 };
 static const struct wp_doc_column retr_column = {
-	.head = "Retr", .type = WP_DOC_COUNT, .min_width = 4, .gap = 2, .explain = true
+	.head = "Retr", .type = WP_DOC_COUNT, .min_width = 5, .gap = 2, .explain = true
 };
 static const struct wp_doc_column sender_columns[] = {
 	{ .head = "Cwnd",
-	  .type = WP_DOC_BYTES,
-	  .min_width = 11,
+	  .type = WP_DOC_SHORT_BYTES,
+	  .min_width = 7,
 	  .gap = 2,
 	  .head_left = true,
 	  .drop = 2,

@@ -19,6 +19,11 @@ struct sizer {
 	unsigned *natural; /* widest cell or heading of each column */
 };
 
+static bool is_fixed(const struct sizer *z)
+{
+	return z->t->fixed && !z->opts->compact;
+}
+
 static void format_span(const struct wp_doc_cell *c, const struct wp_doc_column *col, bool compact,
 			char *out, size_t size)
 {
@@ -84,8 +89,10 @@ static void set_widths(struct sizer *z, bool roomy, unsigned max_gap)
 	for (size_t i = 0; i < z->t->n_columns; i++) {
 		const struct wp_doc_column *col = &z->t->columns[i];
 		struct wp_layout_column *c = &z->l->columns[i];
+		/* Rows printed one by one don't know the cells of the others. */
+		unsigned need = is_fixed(z) ? (unsigned)wp_width(z->l->heads[i]) : z->natural[i];
 
-		c->width = roomy && col->min_width > z->natural[i] ? col->min_width : z->natural[i];
+		c->width = roomy && col->min_width > need ? col->min_width : need;
 		c->gap = i ? (col->gap < max_gap ? col->gap : max_gap) : 0;
 	}
 }
@@ -149,7 +156,7 @@ static unsigned tail_width(const struct sizer *z)
 {
 	unsigned longest, at = tails_begin(z, &longest);
 
-	return z->t->fixed && !z->opts->compact ? 0 : at + longest;
+	return is_fixed(z) ? 0 : at + longest;
 }
 
 static bool fits(const struct sizer *z)
@@ -210,7 +217,7 @@ static void cut_into_parts(struct sizer *z)
 
 static void fit(struct sizer *z)
 {
-	bool fixed = z->t->fixed && !z->opts->compact;
+	bool fixed = is_fixed(z);
 
 	for (size_t i = 0; i < z->t->n_columns; i++)
 		z->l->columns[i].shown = true;
@@ -259,8 +266,7 @@ int wp_layout_table(const struct wp_doc_table *table, const struct wp_text_opts 
 		return r;
 	fit(&z);
 	all = table->indent + span_width(&z, 0, table->n_columns);
-	/* Rows printed one by one don't know each other. */
-	if (table->fixed && !opts->compact)
+	if (is_fixed(&z))
 		l.tail_at = all > TAIL_ROOM - 2 ? all - (TAIL_ROOM - 2) : 0;
 	else
 		l.tail_at = tails_begin(&z, &before);

@@ -10,51 +10,23 @@
 #define BUSY_PCT 5.0 /* a CPU that took no part is shown from here on */
 #define MAX_ROWS 32  /* the busiest of a large machine */
 
+/* Shares in per cent, "100.0" at most. */
+#define SHARE(name, width)                                                                    \
+	{                                                                                     \
+		.head = name, .type = WP_DOC_REAL, .digits = 1, .min_width = width, .gap = 2, \
+		.explain = true                                                               \
+	}
+
 static const struct wp_doc_column cpu_columns[] = {
-	{ .head = "", .min_width = 8, .left = true },
-	{ .head = "busy",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 6,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "user",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 5,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "sys",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 5,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "irq",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 5,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "softirq",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 7,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "steal",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 5,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "sum",
-	  .type = WP_DOC_REAL,
-	  .digits = 1,
-	  .min_width = 5,
-	  .gap = 2,
-	  .explain = true },
-	{ .head = "trust", .min_width = 6, .gap = 3, .left = true },
+	{ .head = "", .min_width = 7, .left = true },
+	SHARE("busy", 5),
+	SHARE("user", 5),
+	SHARE("sys", 5),
+	SHARE("irq", 5),
+	SHARE("softirq", 7),
+	SHARE("steal", 5),
+	SHARE("sum", 5),
+	{ .head = "trust", .min_width = 6, .gap = 2, .left = true },
 	{ .head = "cost", .gap = 2, .left = true, .wrap = true },
 };
 
@@ -156,6 +128,7 @@ static const char *cost_heading(const struct wp_run *run)
 static const char *role_and_cost(struct machine *m, int cpu)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(512);
+	bool several;
 
 	for (size_t i = 0; i < m->run->n_hosts; i++) {
 		const struct wp_host *h = &m->run->hosts[i];
@@ -163,9 +136,11 @@ static const char *role_and_cost(struct machine *m, int cpu)
 
 		if (!on_machine(m, i) || !has(&h->observed_app_cpus, cpu))
 			continue;
-		wp_buf_printf(&b, "%s%s", b.len ? ", " : "", role(m->run, i));
+		several = b.len > 0;
+		wp_buf_printf(&b, "%s%s", several ? ", " : "", role(m->run, i));
 		if (!m->cost_told[i] && wp_has(cost))
-			wp_buf_printf(&b, "%*s%.3g", pad(role(m->run, i)), "", cost.v);
+			wp_buf_printf(&b, "%*s%.3g", several ? 1 : pad(role(m->run, i)), "",
+				      cost.v);
 		m->cost_told[i] = true;
 	}
 	for (size_t i = 0; !b.len && i < m->run->n_hosts; i++)

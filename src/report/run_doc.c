@@ -69,11 +69,21 @@ static void put_size(struct wp_buf *b, double bytes)
 	wp_buf_printf(b, "%.4g %s", bytes, units[i]);
 }
 
+/* What the sender uses; before the first results what it was told or what its kernel prefers. */
+static const char *congestion_of(const struct wp_run *run)
+{
+	if (run->n_flows && run->flows[0].congestion)
+		return run->flows[0].congestion;
+	if (run->test.congestion)
+		return run->test.congestion;
+	return is(run->test.direction, "reverse") ? NULL
+						  : run->hosts[0].inventory.congestion_default;
+}
+
 static void put_settings(struct wp_buf *b, const struct wp_run *run)
 {
 	const struct wp_test *t = &run->test;
-	const char *congestion =
-		run->n_flows && run->flows[0].congestion ? run->flows[0].congestion : t->congestion;
+	const char *congestion = congestion_of(run);
 	char text[64];
 
 	if (wp_has(t->streams))

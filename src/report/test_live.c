@@ -82,13 +82,13 @@ static void test_heading_then_rows_then_the_report_as_one_screen(void **state)
 {
 	static const char want[] =
 		"whyperf 0.1.0  TCP bulk  10.0.0.1:1000 -> 10.0.0.2:9497  1 stream\n"
-		"[ ID] Interval           Transfer     Bitrate         Retr  Cwnd             RTT  CPU0  CPU1\n"
-		"[  1]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec     0  1.42 MBytes    48 us  100%   98%\n"
-		"[  1]   1.00-2.00   sec   238 MBytes  2.00 Gbits/sec     0  1.42 MBytes    48 us  100%   98%\n"
+		"[ ID] Interval           Transfer     Bitrate          Retr  Cwnd         RTT  CPU0  CPU1\n"
+		"[  1]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec      0  1.42 MB    48 us  100%   98%\n"
+		"[  1]   1.00-2.00   sec   238 MBytes  2.00 Gbits/sec      0  1.42 MB    48 us  100%   98%\n"
 		/* From the record: the row that came too late for the screen, and the closing lines. */
-		"[  1]   2.00-3.00   sec  11.9 MBytes   100 Mbits/sec     0  1.42 MBytes    48 us     -     -\n"
-		"[  1]   0.00-2.00   sec   358 MBytes  1.50 Gbits/sec     0                          sender\n"
-		"[  1]                 -            -               -                                receiver\n"
+		"[  1]   2.00-3.00   sec  11.9 MBytes   100 Mbits/sec      0  1.42 MB    48 us     -     -\n"
+		"[  1]   0.00-2.00   sec   358 MBytes  1.50 Gbits/sec      0                      sender\n"
+		"[  1]                 -            -               -                             receiver\n"
 		"\n"
 		"CPUs      - (no figures about CPUs in this run)\n"
 		"Packets   sent -   received -   retransmitted 0\n"

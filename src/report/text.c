@@ -240,25 +240,25 @@ static void put_strip(struct writer *w, const struct wp_doc_block *b)
 	newline(w);
 }
 
-/* Spaces inside a wide span's text ("  0.00-1.00   sec") are its alignment. */
-static void put_cell(struct writer *w, const struct wp_layout_column *c, enum wp_doc_style style,
-		     const char *text, bool left)
+/* A cell that ends where its column ends, or begins where it begins: columns stay below each other although an earlier
+ * cell of the row was too wide. `at` is the column's first column of text; `cut`: longer text is cut and marked. */
+static void put_cell(struct writer *w, unsigned at, unsigned room, enum wp_doc_style style,
+		     const char *text, bool left, bool cut)
 {
-	size_t width = wp_width(text);
-	const char *shown = text;
+	unsigned width = (unsigned)wp_width(text);
 
-	if (width > c->width) {
-		/* Only after cut_into_parts(): what is left out is marked. */
-		size_t keep = c->width > 1 ? c->width - 1 : 0;
-
-		shown = wp_pool_printf(w->pool, "%.*s~", (int)wp_width_bytes(text, keep), text);
-		width = shown ? wp_width(shown) : 0;
+	if (width > room && cut) {
+		text = wp_pool_printf(w->pool, "%.*s~",
+				      (int)wp_width_bytes(text, room > 1 ? room - 1 : 0), text);
+		text = text ? text : "";
+		width = (unsigned)wp_width(text);
 	}
-	if (!left && width < c->width)
-		pad(w, c->width - (unsigned)width);
-	put(w, style, shown ? shown : "");
-	if (left && width < c->width)
-		pad(w, c->width - (unsigned)width);
+	if (!width)
+		return;
+	if (w->at + w->pending > at)
+		pad(w, 1);
+	pad_to(w, left || width > room ? at : at + room - width);
+	put(w, style, text);
 }
 
 static bool in_part(const struct wp_doc_table *t, const struct wp_layout *l, size_t i,
@@ -270,13 +270,15 @@ static bool in_part(const struct wp_doc_table *t, const struct wp_layout *l, siz
 static void put_heads(struct writer *w, const struct wp_doc_table *t, const struct wp_layout *l,
 		      unsigned part)
 {
-	pad_to(w, t->indent);
+	unsigned at = t->indent;
+
 	for (size_t i = 0; i < t->n_columns; i++) {
 		if (!in_part(t, l, i, part))
 			continue;
-		pad(w, l->columns[i].gap);
-		put_cell(w, &l->columns[i], WP_DOC_STRONG, l->heads[i],
-			 t->columns[i].left || t->columns[i].head_left);
+		at += l->columns[i].gap;
+		put_cell(w, at, l->columns[i].width, WP_DOC_STRONG, l->heads[i],
+			 t->columns[i].left || t->columns[i].head_left, l->parts > 1);
+		at += l->columns[i].width;
 	}
 	newline(w);
 }
@@ -284,21 +286,23 @@ static void put_heads(struct writer *w, const struct wp_doc_table *t, const stru
 static void put_row(struct writer *w, const struct wp_doc_table *t, const struct wp_layout *l,
 		    size_t r, const struct wp_doc_row *row, unsigned part)
 {
-	pad_to(w, t->indent);
+	unsigned at = t->indent;
+
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const char *text = l->cells[r * t->n_columns + i];
 		enum wp_doc_style style = row->cells[i].style ? row->cells[i].style : row->style;
 
 		if (!in_part(t, l, i, part))
 			continue;
-		pad(w, l->columns[i].gap);
+		at += l->columns[i].gap;
 		if (l->width && i + 1 == t->n_columns) {
-			unsigned start = w->at + w->pending;
-
-			put_wrapped(w, style, text, start, start + l->width);
+			pad_to(w, at);
+			put_wrapped(w, style, text, at, at + l->width);
 		} else {
-			put_cell(w, &l->columns[i], style, text, t->columns[i].left);
+			put_cell(w, at, l->columns[i].width, style, text, t->columns[i].left,
+				 l->parts > 1);
 		}
+		at += l->columns[i].width;
 	}
 	if (l->tails[r][0] && part + 1 == l->parts) {
 		w->pending = 2;
@@ -370,7 +374,7 @@ static void put_footnotes(struct writer *w, const struct wp_doc_table *t, const 
 	for (size_t i = 0; i < t->n_columns; i++)
 		if (t->columns[i].explain && l->columns[i].shown)
 			put_reasons(w, t, l, i, &n);
-	if (!l->dropped)
+	if (!l->dropped || t->headless)
 		return;
 	pad_to(w, t->indent);
 	put_wrapped(w, WP_DOC_DIM, "columns left out at this width:", 2, limit(w));

@@ -10,6 +10,7 @@ const struct wp_command *const wp_commands[] = {
 	&wp_cmd_doctor,
 	&wp_cmd_history,
 	&wp_cmd_report,
+	&wp_cmd_lab,
 	NULL,
 };
 /* clang-format on */

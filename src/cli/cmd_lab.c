@@ -122,8 +122,8 @@ static void print_status(const struct wp_cli *cli, const struct wp_lab_status *s
 	print_side(cli, 'a', &s->side[WP_LAB_A]);
 	print_side(cli, 'b', &s->side[WP_LAB_B]);
 	if (s->processes_unreadable)
-		fprintf(cli->out, "  %u processes of others could not be looked into\n",
-			s->processes_unreadable);
+		fprintf(cli->out, "  %u process%s of others could not be looked into\n",
+			s->processes_unreadable, s->processes_unreadable == 1 ? "" : "es");
 }
 
 static json_t *side_json(const struct wp_lab_side_status *s)

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "net/addr.h"
 #include "run/totals.h"
+#include "sys/tcp_info.h"
 
 #define DRAIN_GRACE_NS (10 * WP_NS_PER_S) /* for data on its way after the senders have stopped */
 
@@ -79,9 +80,13 @@ static int name_flows(struct running *x, struct wp_err *err)
 	for (size_t i = 0; i < n; i++) {
 		const struct wp_stream_spec *s = &x->session->streams[i];
 		struct wp_flow *f = &run->flows[i];
+		char congestion[16];
 
 		f->id = wp_pool_printf(&run->pool, "%zu", i + 1);
 		f->role = s->role == WP_STREAM_SENDS ? "sender" : "receiver";
+		/* The server's senders tell theirs with the result; the kernel's default is most often the same. */
+		if (s->role == WP_STREAM_SENDS && !wp_tcp_congestion(s->fd, congestion))
+			f->congestion = wp_pool_strdup(&run->pool, congestion);
 		f->local = socket_name(s->fd, wp_addr_local, &run->pool);
 		f->remote = socket_name(s->fd, wp_addr_remote, &run->pool);
 	}

@@ -58,19 +58,19 @@ def test_unknown_words_get_a_suggestion():
 
 
 def test_bad_values_are_named():
-    one_sentence(run('tcp', 'lab', '-t', 'soon', expect=2), 'time', 'soon')
-    one_sentence(run('tcp', 'lab', '-t', '-1', expect=2), 'time')
-    one_sentence(run('tcp', 'lab', '-P', '0', expect=2), 'parallel')
-    one_sentence(run('tcp', 'lab', '-P', '1001', expect=2), 'parallel', '1000')
-    one_sentence(run('tcp', 'lab', '-l', '0', expect=2), 'length')
-    one_sentence(run('tcp', 'lab', '-l', '1X', expect=2), 'length', '1X')
-    one_sentence(run('tcp', 'lab', '-b', '10furlongs', expect=2), 'bitrate')
+    one_sentence(run('tcp', 'lab', '-t', 'soon', expect=2), '-t', 'soon')
+    one_sentence(run('tcp', 'lab', '-t', '-1', expect=2), '-t')
+    one_sentence(run('tcp', 'lab', '-P', '0', expect=2), '-P', '1000')
+    one_sentence(run('tcp', 'lab', '--parallel', '1001', expect=2), '--parallel', '1000')
+    one_sentence(run('tcp', 'lab', '-l', '0', expect=2), '-l')
+    one_sentence(run('tcp', 'lab', '-l', '1X', expect=2), '-l', '1X')
+    one_sentence(run('tcp', 'lab', '-b', '10furlongs', expect=2), '-b', 'furlongs')
     one_sentence(run('tcp', 'lab', '-i', '0.001', expect=2), '0.01')
     one_sentence(run('tcp', 'lab', '--cpu', 'a', expect=2), 'cpu')
     one_sentence(run('tcp', 'lab', '--fill', 'zeros', expect=2), 'fill', 'zero')
     one_sentence(run('tcp', 'lab', '--dscp', 'ef1', expect=2), 'dscp')
     one_sentence(run('tcp', 'lab', '-f', 'x', expect=2), "'x'")
-    one_sentence(run('tcp', 'lab', '-p', '0', expect=2), 'port')
+    one_sentence(run('tcp', 'lab', '-p', '0', expect=2), '-p')
 
 
 def test_switches_that_exclude_each_other():

@@ -101,7 +101,7 @@ static int setup(void **state)
 
 	if (!w)
 		return -1;
-	strcpy(w->root, "/tmp/wp-journal-XXXXXX");
+	snprintf(w->root, sizeof(w->root), "/tmp/wp-journal-XXXXXX");
 	if (!mkdtemp(w->root))
 		return -1;
 	snprintf(w->dir, sizeof(w->dir), "%s/journal", w->root);

@@ -509,7 +509,7 @@ static void test_unreadable_unsaved_file_stays(void **state)
 
 	snprintf(path, sizeof(path), "%s/state/runs-unsaved", f->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	strcat(path, "/x.json");
+	snprintf(path, sizeof(path), "%s/state/runs-unsaved/x.json", f->dir);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
 	assert_int_equal(write(fd, "{", 1), 1);
 	close(fd);

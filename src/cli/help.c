@@ -27,7 +27,7 @@ int wp_help_program(struct wp_buf *out)
 	}
 	wp_buf_puts(
 		out,
-		"\nHOST is a host where `whyperf serve` runs, or\n"
+		"\nHOST[:PORT] is a host where `whyperf serve` runs, or\n"
 		"  lab         two hosts inside this machine: network namespaces joined by a veth pair\n"
 		"  loopback    127.0.0.1 in this namespace; needs no privilege\n"
 		"\nTry\n"

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "model/plan.h"
+#include "net/addr.h"
 #include "observe/inventory.h"
 #include "peer/server.h"
 
@@ -196,11 +197,8 @@ int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret, st
 			r = open_local(&v, config, err);
 	} else if (!strcmp(config->target, "loopback")) {
 		r = open_local(&v, config, err);
-	} else if (strlen(config->target) >= sizeof(v.host)) {
-		r = wp_err_set(err, -EINVAL, "the host name is longer than %zu characters",
-			       sizeof(v.host) - 1);
 	} else {
-		snprintf(v.host, sizeof(v.host), "%s", config->target);
+		r = wp_host_split(config->target, config->port, v.host, &v.port, err);
 	}
 	if (r) {
 		wp_venue_close(&v);

@@ -4,7 +4,7 @@
  *
  *	lab, lab:...	two network namespaces in this machine; the other end runs in a child process of ours
  *	loopback	127.0.0.1 in this namespace; the other end likewise a child
- *	anything else	a host where `whyperf serve` runs already
+ *	HOST[:PORT]	a host where `whyperf serve` runs already
  *
  * wp_venue_open() must be called while the process has one thread: it forks the server, and the calling thread is
  * in the client's namespace afterwards, for good. The child dies with its parent (PR_SET_PDEATHSIG), and an ephemeral
@@ -20,10 +20,11 @@
 #include "base/err.h"
 #include "lab/lab.h"
 #include "model/record.h"
+#include "net/addr.h"
 
 struct wp_venue {
-	const char *text; /* borrowed: the operand */
-	char host[256];   /* to connect to */
+	const char *text;       /* borrowed: the operand */
+	char host[WP_HOST_MAX]; /* to connect to */
 	uint16_t port;
 	bool local; /* the other end is our child */
 	struct wp_lab lab;

@@ -255,6 +255,7 @@ def test_a_real_host_is_a_server_elsewhere():
         r = tcp('-t', '0.5', '-p', server.port, host='127.0.0.1')
         check_sums(r)
         assert r['flows'][0]['remote'] == f'127.0.0.1:{server.port}'
+        check_sums(tcp('-n', '1M', host=f'127.0.0.1:{server.port}'), 1 << 20)
 
 
 def test_a_killed_server_is_one_sentence():

@@ -96,6 +96,8 @@ const struct wp_metric wp_metrics[] = {
 	L(same_machine_as, "boot id", "role of the other end when both are on one machine"),
 	L(placement_note, "observed", "what was asked for and not honoured"),
 	L(sampling_note, "observed", "where sampling the counters was not as asked for"),
+	L(app_to_peer, "hwloc, observed CPUs",
+	  "distance from this end's application CPU to the other end's, where both are on one machine"),
 	L(app_to_rx, "hwloc, SO_INCOMING_CPU",
 	  "distance from the application's CPU to the CPU that served the flow"),
 	I("placement.asked.app_cpus", asked_app_cpus, "command line",

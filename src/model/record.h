@@ -103,6 +103,8 @@ struct wp_host {
 	struct wp_ints asked_app_cpus, observed_app_cpus, observed_rx_cpus;
 	const char *placement_note; /* what was not honoured; NULL when all was */
 	const char *sampling_note;  /* where sampling was not as asked for; NULL when it was */
+	const char *
+		app_to_peer; /* from this end's application CPU to the other end's, on one machine */
 	const char *app_to_rx; /* distance between the app CPU and the CPU that served it: same cpu
 				  | ... */
 	struct wp_cpu_use *cpus;

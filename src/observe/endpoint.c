@@ -2,6 +2,7 @@
 #include "observe/endpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "observe/flow_watch.h"
 #include "observe/sampler.h"
+#include "sys/topo.h"
 
 #define MAX_FDS 4
 #define PROBE_NS \
@@ -424,6 +426,19 @@ static int put_seen(const struct seen *s, struct wp_ints *ret, struct wp_pool *p
 	return 0;
 }
 
+const char *wp_cpu_distance(int a, int b)
+{
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	enum wp_topo_distance d = WP_TOPO_UNKNOWN;
+	struct wp_topo topo;
+
+	if (root < 0 || wp_topo_read(root, true, &topo, NULL))
+		return NULL;
+	d = wp_topo_distance(&topo, a, b);
+	wp_topo_done(&topo);
+	return d == WP_TOPO_UNKNOWN ? NULL : wp_topo_distance_name(d);
+}
+
 static int put_placement(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
 {
 	const struct wp_cpulist *asked = e->spec.cpus;
@@ -431,6 +446,8 @@ static int put_placement(struct wp_end *e, struct wp_host *host, struct wp_pool 
 
 	if (!r)
 		r = put_seen(&e->rx_cpus, &host->observed_rx_cpus, pool);
+	if (!r && e->app_cpus.n && e->rx_cpus.n)
+		host->app_to_rx = wp_cpu_distance(e->app_cpus.cpu[0], e->rx_cpus.cpu[0]);
 	if (r || !asked || !asked->n)
 		return r;
 	host->asked_app_cpus.v = wp_pool_calloc(pool, asked->n, sizeof(int));

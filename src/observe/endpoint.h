@@ -62,6 +62,9 @@ void wp_end_stop(struct wp_end *end);
  * shares. Arrays go to `pool`. */
 int wp_end_result(struct wp_end *end, struct wp_host *host, struct wp_flow *flows,
 		  struct wp_pool *pool) WP_MUST_USE;
+/* "same CPU", "SMT sibling", "same last-level cache", "same node", "other node"; NULL where the kernel describes no
+ * topology. Takes about 10 ms. */
+const char *wp_cpu_distance(int a, int b);
 /* What the load really used (wp_load_method()). */
 const char *wp_end_method(const struct wp_end *end, enum wp_stream_role role);
 void wp_end_free(struct wp_end *end);

@@ -183,6 +183,12 @@ static void note_same_machine(struct running *x)
 	if (!run->hosts[1].role)
 		run->hosts[1].role = "server";
 	if (x->session->same_machine) {
+		const struct wp_ints *a = &run->hosts[0].observed_app_cpus,
+				     *b = &run->hosts[1].observed_app_cpus;
+
+		if (a->n && b->n)
+			run->hosts[0].app_to_peer = run->hosts[1].app_to_peer =
+				wp_cpu_distance(a->v[0], b->v[0]);
 		run->hosts[1].same_machine_as = "client";
 		run->hosts[0].same_machine_as = "server";
 	}

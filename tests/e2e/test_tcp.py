@@ -189,6 +189,8 @@ def test_placement_is_asked_for_and_observed():
         assert host['placement']['asked']['app_cpus'] == [cpu]
         assert host['placement']['observed']['app_cpus'] == [cpu]
         assert host['threads'][0]['asked_cpu'] == host['threads'][0]['last_cpu'] == cpu
+        assert host['app_to_rx'] and host['app_to_peer'], host
+    assert r['hosts'][0]['app_to_peer'] == ('same CPU' if client == server else r['hosts'][1]['app_to_peer'])
     assert r['flows'][0]['send_cpu'] == client and r['flows'][0]['receive_cpu'] == server
 
 

@@ -7,6 +7,7 @@
 #include "report/text.h"
 
 #define OUTPUT_MAX_BYTES (256u << 20)
+#define MAIL_MAX_ROWS    60 /* a letter with more is not read; the rest is a line of bars */
 
 static int out_of_memory(const struct wp_cli *cli)
 {
@@ -65,8 +66,10 @@ int wp_output_run(const struct wp_cli *cli, const struct wp_run *run, enum wp_fo
 	if (format == WP_FORMAT_CSV)
 		return output_csv(cli, run);
 	own.unit = unit;
-	if (format == WP_FORMAT_MAIL)
+	if (format == WP_FORMAT_MAIL) {
 		own.detail = true;
+		own.max_rows = MAIL_MAX_ROWS;
+	}
 	wp_doc_init(&doc);
 	wp_run_doc(&doc, run, &own);
 	r = wp_output_doc(cli, &doc, format, unit);

@@ -6,6 +6,7 @@
 #ifndef WP_REPORT_INTERVAL_TABLE_H
 #define WP_REPORT_INTERVAL_TABLE_H
 
+#include "base/cpuset.h"
 #include "model/plan.h"
 #include "model/record.h"
 #include "report/doc.h"
@@ -48,6 +49,12 @@ void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, boo
 				struct wp_interval_cols *ret);
 /* From a record: the CPUs that the threads ran on. */
 void wp_interval_cols_from_run(const struct wp_run *run, struct wp_interval_cols *ret);
+
+/* A record's CPU number as an integer; -1 for what is none. */
+static inline int wp_cpu_number(struct wp_num n)
+{
+	return wp_has(n) && n.v >= 0 && n.v < WP_CPU_MAX ? (int)n.v : -1;
+}
 
 struct wp_doc_table *wp_interval_table(struct wp_doc *doc, const struct wp_interval_cols *cols);
 void wp_interval_put(struct wp_doc *doc, struct wp_doc_table *table,

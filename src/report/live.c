@@ -60,7 +60,7 @@ void wp_live_start(struct wp_live *live, const struct wp_run *run)
 static struct wp_num busy_of(const struct wp_end_tick *tick, int cpu)
 {
 	for (size_t i = 0; i < tick->n_cpus; i++)
-		if (wp_has(tick->cpus[i].cpu) && (int)tick->cpus[i].cpu.v == cpu)
+		if (wp_cpu_number(tick->cpus[i].cpu) == cpu)
 			return tick->cpus[i].busy_pct;
 	return wp_absent("no sample of this CPU yet");
 }

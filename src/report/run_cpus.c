@@ -81,7 +81,7 @@ static void choose(struct machine *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_cpus && n < MAX_ROWS; i++)
-		if (h->n_cpus <= 2 || took_part(m, (int)wp_num_or(h->cpus[i].cpu, -1))) {
+		if (h->n_cpus <= 2 || took_part(m, wp_cpu_number(h->cpus[i].cpu))) {
 			m->shown[i] = true;
 			n++;
 		}
@@ -128,18 +128,19 @@ static const char *cost_heading(const struct wp_run *run)
 static const char *role_and_cost(struct machine *m, int cpu)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(512);
-	bool several;
+	size_t roles = 0;
 
+	for (size_t i = 0; i < m->run->n_hosts; i++)
+		roles += on_machine(m, i) && has(&m->run->hosts[i].observed_app_cpus, cpu);
 	for (size_t i = 0; i < m->run->n_hosts; i++) {
 		const struct wp_host *h = &m->run->hosts[i];
 		struct wp_num cost = cost_of(h);
 
 		if (!on_machine(m, i) || !has(&h->observed_app_cpus, cpu))
 			continue;
-		several = b.len > 0;
-		wp_buf_printf(&b, "%s%s", several ? ", " : "", role(m->run, i));
+		wp_buf_printf(&b, "%s%s", b.len ? ", " : "", role(m->run, i));
 		if (!m->cost_told[i] && wp_has(cost))
-			wp_buf_printf(&b, "%*s%.3g", several ? 1 : pad(role(m->run, i)), "",
+			wp_buf_printf(&b, "%*s%.3g", roles > 1 ? 1 : pad(role(m->run, i)), "",
 				      cost.v);
 		m->cost_told[i] = true;
 	}
@@ -170,7 +171,7 @@ static void put_cpu(struct machine *m, struct wp_doc_table *t, const struct wp_c
 		c[1].style = WP_DOC_STRONG;
 	c[at] = wp_cell(u->trust ? u->trust : "-");
 	c[at++].style = trust_style(u->trust);
-	c[at] = wp_cell(role_and_cost(m, (int)wp_num_or(u->cpu, -1)));
+	c[at] = wp_cell(role_and_cost(m, wp_cpu_number(u->cpu)));
 }
 
 static void put_others(struct machine *m)

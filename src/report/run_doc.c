@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/run_doc.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,7 +158,7 @@ const char *wp_doc_machine(struct wp_doc *doc, const struct wp_inventory *inv)
 static void put_cpus(struct wp_buf *b, const struct wp_ints *l)
 {
 	for (size_t i = 0, to; i < l->n; i = to + 1) {
-		for (to = i; to + 1 < l->n && l->v[to + 1] == l->v[to] + 1;)
+		for (to = i; to + 1 < l->n && l->v[to] < INT_MAX && l->v[to + 1] == l->v[to] + 1;)
 			to++;
 		if (to - i == 1)
 			to = i;

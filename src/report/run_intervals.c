@@ -39,8 +39,8 @@ static struct wp_num busy_between(struct part *p, size_t column, struct wp_num f
 		const struct wp_cpu_sample *s = &h->cpu_samples[i];
 		double part = fmin(s->end_s.v, to.v) - fmax(s->start_s.v, from.v);
 
-		if (!wp_has(s->cpu) || (int)s->cpu.v != p->cols->cpus[column].cpu ||
-		    !wp_has(s->busy_pct) || !(part > 0))
+		if (wp_cpu_number(s->cpu) != p->cols->cpus[column].cpu || !wp_has(s->busy_pct) ||
+		    !(part > 0))
 			continue;
 		sum += part * s->busy_pct.v;
 		seconds += part;

@@ -41,7 +41,7 @@ static void load(const char *name, struct wp_run *run)
 
 static void make_doc(struct wp_doc *doc, const struct wp_run *run, bool detail)
 {
-	const struct wp_run_doc_opts opts = { .detail = detail, .max_rows = detail ? 60 : 0 };
+	const struct wp_run_doc_opts opts = { .detail = detail, .max_rows = 60 };
 
 	wp_doc_init(doc);
 	wp_run_doc(doc, run, &opts);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static void bind_run(sqlite3_stmt *st, const struct wp_run *run, const struct wp
 
 	for (size_t i = 0; i < WP_ARRAY_SIZE(texts); i++)
 		wp_sql_text(st, at++, texts[i]);
-	if (wp_has(run->test.streams))
+	if (wp_has(run->test.streams) && fabs(run->test.streams.v) < 1e9)
 		wp_sql_int(st, at, (int64_t)run->test.streams.v);
 	at++;
 	wp_sql_num(st, at++, run->test.duration_s);

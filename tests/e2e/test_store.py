@@ -95,5 +95,52 @@ def test_a_full_disk_is_a_warning():
     assert 'Bitrate' in r.out, (r.status, r.out, r.err)
 
 
+def test_lists_can_be_narrowed():
+    env = fresh('filters')
+    one = run(*SHORT, '-J', env=env).json()['id']
+    for args, there in ((('--kind', 'tcp'), True), (('--kind', 'udp'), False), (('--target', 'loopback'), True),
+                        (('--target', 'lab'), False), (('--since', '1h'), True), (('--since', '2100-01-01'), False)):
+        rows = run('history', '-J', *args, env=env).json()
+        assert [r['id'] for r in rows] == ([one] if there else []), (args, rows)
+    assert run('history', '--since', 'yesterday', expect=2, env=env).err.count('\n') == 1
+    assert run('history', '--sweeps', '-J', env=env).json() == []
+
+
+def test_one_table_as_csv():
+    env = fresh('table')
+    run(*SHORT, '-i', '0.1', env=env)
+    rows = list(csv.DictReader(io.StringIO(run('report', '--format', 'csv', '--table', 'interval', env=env).out)))
+    assert len(rows) >= 4 and {r['end'] for r in rows} == {'sender', 'receiver'}, rows[:2]
+    assert run('report', '--format', 'csv', '--table', 'x', expect=2, env=env).err.count('\n') == 1
+    assert run('report', '--table', 'interval', expect=2, env=env).err.count('\n') == 1
+
+
+def test_wrong_verbs_and_names():
+    env = fresh('verbs')
+    assert "'delete'" in run('history', 'delet', expect=2, env=env).err
+    assert run('history', 'name', expect=2, env=env).err.count('\n') == 1
+    a = run(*SHORT, '-J', '--name', 'same', env=env).json()['id']
+    second = run(*SHORT, '-J', '--name', 'same', env=env)
+    assert 'without its name' in second.err and second.json()['id'] != a, second.err
+    assert run('history', 'name', 'last', 'last', expect=1, env=env).err.count('\n') == 1
+    run('history', 'name', 'same', env=env)
+    run('report', 'same', expect=1, env=env)
+
+
+def test_a_run_that_was_not_stored_comes_home():
+    env = fresh('home')
+    folder = os.path.join(env['XDG_STATE_HOME'], 'whyperf')
+    database = os.path.join(folder, 'whyperf.db')
+    os.makedirs(folder)
+    with open(database, 'wb') as f:
+        f.write(b'this is no database' * 1000)
+    run_id = run(*SHORT, '-J', env=env).json()['id']
+    assert os.listdir(os.path.join(folder, 'runs-unsaved')) == [run_id + '.json']
+    os.rename(database, database + '.damaged')
+    r = run('history', '-J', env=env)
+    assert [row['id'] for row in r.json()] == [run_id] and 'taken into the store' in r.err, r.err
+    assert os.listdir(os.path.join(folder, 'runs-unsaved')) == []
+
+
 if __name__ == '__main__':
     main(globals())

@@ -7,6 +7,7 @@
 const struct wp_command *const wp_commands[] = {
 	&wp_cmd_tcp,
 	&wp_cmd_serve,
+	&wp_cmd_sweep,
 	&wp_cmd_doctor,
 	&wp_cmd_history,
 	&wp_cmd_report,

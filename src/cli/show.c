@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/output.h"
 #include "cli/stored.h"
+#include "cli/sweep_show.h"
 #include "model/json.h"
 #include "report/campaign_doc.h"
 #include "report/csv.h"
@@ -61,10 +62,11 @@ static int show_run(const struct wp_cli *cli, struct wp_store *s, const char *id
 }
 
 int wp_show_campaign(const struct wp_cli *cli, const struct wp_campaign *campaign,
-		     const struct wp_show_config *c)
+		     struct wp_store *store, const struct wp_show_config *c)
 {
 	const struct wp_campaign_doc_opts opts = { .unit = unit_of(c) };
 	_cleanup_buf_ struct wp_buf b = WP_BUF(WP_CSV_MAX_BYTES);
+	struct wp_sweep_shown shown = { .n = 0 };
 	struct wp_doc doc;
 	int r;
 
@@ -78,8 +80,10 @@ int wp_show_campaign(const struct wp_cli *cli, const struct wp_campaign *campaig
 	}
 	wp_doc_init(&doc);
 	wp_campaign_doc(&doc, campaign, &opts);
+	wp_sweep_show(&doc, campaign, store, &shown);
 	r = wp_output_doc(cli, &doc, c->format, unit_of(c));
 	wp_doc_done(&doc);
+	wp_sweep_shown_done(&shown);
 	return r;
 }
 
@@ -97,7 +101,7 @@ static int show_stored(const struct wp_cli *cli, struct wp_store *s, const char 
 		return show_run(cli, s, found.id, c);
 	if (wp_store_load_campaign(s, found.id, &campaign, &err))
 		return wp_cli_fail(cli, WP_EXIT_FAILED, &err);
-	r = wp_show_campaign(cli, &campaign, c);
+	r = wp_show_campaign(cli, &campaign, s, c);
 	wp_campaign_done(&campaign);
 	return r;
 }

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "model/campaign.h"
+#include "store/store.h"
 
 struct wp_show_config {
 	enum wp_format format;
@@ -15,8 +16,8 @@ struct wp_show_config {
 
 /* An enum wp_exit; says what went wrong. */
 int wp_show(const struct wp_cli *cli, const char *ref, const struct wp_show_config *config);
-/* The same for a campaign at hand. */
+/* The same for a campaign at hand; `store` holds its runs and may be NULL. */
 int wp_show_campaign(const struct wp_cli *cli, const struct wp_campaign *campaign,
-		     const struct wp_show_config *config);
+		     struct wp_store *store, const struct wp_show_config *config);
 
 #endif

@@ -18,6 +18,13 @@ static bool is_full(const struct wp_side *s)
 	       wp_num_or(s->delay_pct, 0) < WP_DELAY_MAIN_PCT;
 }
 
+/* Then the other end's work is what the sender waits for, and is made larger by its small writes. */
+static bool share_a_cpu(const struct wp_facts *f)
+{
+	return f->same_machine && f->sender.stays && f->receiver.stays && wp_has(f->sender.cpu) &&
+	       wp_has(f->receiver.cpu) && f->sender.cpu.v == f->receiver.cpu.v;
+}
+
 enum wp_rule_answer wp_rule_small_writes(const struct wp_facts *f, struct wp_finding *ret)
 {
 	const struct wp_side *s = &f->sender;
@@ -29,7 +36,7 @@ enum wp_rule_answer wp_rule_small_writes(const struct wp_facts *f, struct wp_fin
 		return WP_RULE_NO;
 	if (!wp_has(s->on_cpu_pct))
 		return wp_lacks(f, ret, "the CPU use of the sender's threads", s->on_cpu_pct);
-	if (!is_full(s) || s->runnable_pct.v < WP_FULL_PCT)
+	if (s->runnable_pct.v < WP_FULL_PCT || (!is_full(s) && !share_a_cpu(f)))
 		return WP_RULE_NO;
 	calls_per_s = s->call_bytes.v > 0 ? f->rate_bps / 8 / s->call_bytes.v : 0;
 	wp_evidence(f, ret, s->word, WP_SCOPE_END, "mean_call_bytes", s->call_bytes);

@@ -58,7 +58,8 @@ static bool delayed_reader(const struct wp_facts *f)
 {
 	double delay = wp_num_or(f->receiver.delay_pct, 0);
 
-	return has_large_buffer(f) && delay >= WP_DELAY_PCT && delay >= f->rwnd_wall_pct.v;
+	return has_large_buffer(f) && (delay >= WP_DELAY_MAIN_PCT ||
+				       (delay >= WP_DELAY_PCT && delay >= f->rwnd_wall_pct.v));
 }
 
 enum wp_rule_answer wp_rule_slow_reader(const struct wp_facts *f, struct wp_finding *ret)

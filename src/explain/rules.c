@@ -5,6 +5,12 @@
 
 /* Where shares are equal, the earlier row comes first. */
 const struct wp_rule wp_rules[] = {
+	{ .name = "small_writes",
+	  .summary = "the sender's system calls are too small",
+	  .needs = "end.mean_call_bytes thread.cpu_pct",
+	  .sign = "the sender's thread is full (or always runnable on a CPU that it shares with the receiver) and writes less than 8192 bytes a call",
+	  .covers = "sender_cpu",
+	  .evaluate = wp_rule_small_writes },
 	{ .name = "shared_cpu",
 	  .summary = "both ends run on one CPU",
 	  .needs = "thread.cpu_pct thread.last_cpu cpu.busy_pct",
@@ -25,12 +31,6 @@ const struct wp_rule wp_rules[] = {
 	  .sign = "as sender_run_queue; the receive window need not close for that, because it may be very large",
 	  .covers = "receiver_cpu",
 	  .evaluate = wp_rule_receiver_run_queue },
-	{ .name = "small_writes",
-	  .summary = "the sender's system calls are too small",
-	  .needs = "end.mean_call_bytes thread.cpu_pct",
-	  .sign = "the sender's thread is full and writes less than 8192 bytes a call",
-	  .covers = "sender_cpu",
-	  .evaluate = wp_rule_small_writes },
 	{ .name = "segment_offload",
 	  .summary = "segments cross the stack one by one",
 	  .needs = "cpu.softnet.processed flow.mss_bytes flow.receive_softirq_cpu thread.cpu_pct",

@@ -66,6 +66,31 @@ static void small_writes_idle(struct test_run *t)
 	t->sender.call_bytes = 256;
 }
 
+static void small_writes_one_cpu(struct test_run *t)
+{
+	small_writes(t);
+	t->receiver.cpu = 0;
+	t->sender.on_cpu = 56;
+	t->sender.delay = 44;
+	t->receiver.on_cpu = 43;
+	t->receiver.delay = 44;
+}
+
+static void small_writes_hog(struct test_run *t)
+{
+	sender_hog(t);
+	t->sender.call_bytes = 256;
+}
+
+/* Both ends on one CPU: the window closes because the reader does not get it. */
+static void rwnd_one_cpu(struct test_run *t)
+{
+	one_cpu(t);
+	t->rcvbuf_bytes = 6e6;
+	t->rwnd = 92;
+	t->busy = 99;
+}
+
 static void no_tso_idle(struct test_run *t)
 {
 	no_tso(t);
@@ -271,6 +296,8 @@ static const struct {
 	{ "sender_run_queue", sender_hog, small_delay, base, no_delay },
 	{ "receiver_run_queue", receiver_hog, small_delay, base, no_delay },
 	{ "small_writes", small_writes, small_writes_idle, sender_full, no_calls },
+	{ "small_writes", small_writes_one_cpu, small_writes_hog, base, no_calls },
+	{ "receive_window", small_rcvbuf, rwnd_one_cpu, base, no_tcp_info },
 	{ "segment_offload", no_tso, sender_full, no_tso_idle, no_rx_cpu },
 	{ "segment_offload", no_tso, one_cpu_of_others, no_tso_idle, no_rx_cpu },
 	{ "slow_reader", slow_reader, small_rcvbuf, receiver_full, no_tcp_info_window },

@@ -38,21 +38,18 @@ static void rank_round(const double *values, size_t n, struct item *scratch, dou
 	}
 }
 
-/* Largest less smallest rank sum. */
+/* Friedman's statistic but for constants: how far the rank sums are from their mean, squared. */
 static double apart(const double *ranks, size_t n_rounds, size_t n_cells, double *sums)
 {
-	double low, high;
+	double mean = (double)n_rounds * (double)(n_cells + 1) / 2, sum = 0;
 
 	memset(sums, 0, n_cells * sizeof(*sums));
 	for (size_t r = 0; r < n_rounds; r++)
 		for (size_t c = 0; c < n_cells; c++)
 			sums[c] += ranks[r * n_cells + c];
-	low = high = sums[0];
-	for (size_t c = 1; c < n_cells; c++) {
-		low = sums[c] < low ? sums[c] : low;
-		high = sums[c] > high ? sums[c] : high;
-	}
-	return high - low;
+	for (size_t c = 0; c < n_cells; c++)
+		sum += (sums[c] - mean) * (sums[c] - mean);
+	return sum;
 }
 
 static size_t draws_for(size_t n_values)
@@ -75,7 +72,7 @@ static double p_of_equal(double *ranks, size_t n_rounds, size_t n_cells, uint64_
 	for (size_t d = 0; d < draws; d++) {
 		for (size_t r = 0; r < n_rounds; r++)
 			wp_rng_shuffle(&rng, &ranks[r * n_cells], n_cells, sizeof(*ranks));
-		/* Rank sums are multiples of a half: no rounding to fear. */
+		/* Rank sums and their mean are multiples of a quarter: no rounding to fear. */
 		as_far += apart(ranks, n_rounds, n_cells, sums) >= seen;
 	}
 	return (double)(1 + as_far) / (double)(1 + draws);
@@ -116,14 +113,15 @@ static void find_ends(const double *values, size_t n_rounds, size_t n_cells, dou
 
 size_t wp_rank_min_rounds(size_t n_cells)
 {
-	double pairs = (double)n_cells * (double)(n_cells - 1), p = 1;
+	double orders = 1, p = 1;
 	size_t rounds = 1;
 
 	if (n_cells < 2)
 		return 1;
-	/* A little below alpha: the draws scatter around the true p. */
-	for (; p > 0.9 * WP_RANK_ALPHA; rounds++)
-		p /= pairs;
+	for (size_t i = 2; i <= n_cells && orders < 1 / WP_RANK_ALPHA; i++)
+		orders *= (double)i;
+	for (; p > WP_RANK_ALPHA; rounds++)
+		p /= orders;
 	return rounds;
 }
 

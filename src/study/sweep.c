@@ -389,7 +389,7 @@ static void name_ends(struct wp_campaign *c, const struct wp_rank *rank, const s
 		      size_t n)
 {
 	const struct wp_cell *best, *worst;
-	char good[160], bad[160], text[512];
+	char text[320];
 
 	c->best = (long)ids[c->lower_is_better ? rank->worst : rank->best];
 	c->worst = (long)ids[c->lower_is_better ? rank->best : rank->worst];
@@ -401,14 +401,11 @@ static void name_ends(struct wp_campaign *c, const struct wp_rank *rank, const s
 		cell->like_best = cell->max.v >= best->min.v && cell->min.v <= best->max.v;
 		cell->like_worst = cell->max.v >= worst->min.v && cell->min.v <= worst->max.v;
 	}
-	wp_campaign_cell_name(c, (size_t)c->best, good, sizeof(good));
-	wp_campaign_cell_name(c, (size_t)c->worst, bad, sizeof(bad));
 	snprintf(
 		text, sizeof(text),
-		"best of this sweep: %s; worst: %s, at %.2f times its %s (ranges do not overlap, p = %.3f); the best of "
-		"many is flattered, so confirm it on fresh runs",
-		good, bad, worst->median.v / best->median.v, c->metric ? c->metric : "figure",
-		rank->p);
+		"best and worst are named because their ranges do not overlap and equal cells would look this uneven "
+		"in %.1f of 100 sweeps; the best of many is flattered, so confirm it on fresh runs",
+		100 * rank->p);
 	say_first(c, text);
 }
 

@@ -291,7 +291,7 @@ static void test_a_whole_sweep(void **state)
 	assert_int_equal(c.worst, 0);
 	assert_true(c.cells[5].like_best && !c.cells[4].like_best);
 	assert_true(c.cells[0].like_worst && !c.cells[1].like_worst);
-	assert_non_null(strstr(c.why[0], "best of this sweep: cpu=1 length=1M"));
+	assert_non_null(strstr(c.why[0], "ranges do not overlap"));
 	wp_campaign_done(&c);
 }
 

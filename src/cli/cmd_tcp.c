@@ -5,13 +5,19 @@
 
 static int run(const void *config, const struct wp_operands *operands, struct wp_cli *cli)
 {
-	return wp_measure(config, "tcp", operands->v[0], cli);
+	const struct wp_test_config *c = config;
+
+	if (!operands->n && !c->loopback)
+		return wp_cli_usage(
+			cli,
+			"tcp needs HOST[:PORT], lab or loopback; `whyperf tcp --help` explains");
+	return wp_measure(c, "tcp", operands->n ? operands->v[0] : NULL, cli);
 }
 
 const struct wp_command wp_cmd_tcp = {
 	.name = "tcp",
 	.group = "Measure",
-	.operands = "HOST",
+	.operands = "HOST[:PORT]",
 	.summary = "bulk TCP: how fast, and what held it down",
 	.about =
 		"HOST is a host where `whyperf serve` runs; `lab`, two hosts inside this machine; or `loopback`.\n"
@@ -28,7 +34,6 @@ const struct wp_command wp_cmd_tcp = {
 	.options = wp_tcp_options,
 	.n_options = WP_N_TCP_OPTIONS,
 	.config_size = sizeof(struct wp_test_config),
-	.min_operands = 1,
 	.max_operands = 1,
 	.run = run,
 };

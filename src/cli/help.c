@@ -21,7 +21,7 @@ int wp_help_program(struct wp_buf *out)
 			const struct wp_command *c = wp_commands[i];
 
 			if (!strcmp(c->group, groups[g]))
-				wp_buf_printf(out, "  %-8s %-12s %s\n", c->name, c->operands,
+				wp_buf_printf(out, "  %-8s %-13s %s\n", c->name, c->operands,
 					      c->summary);
 		}
 	}

@@ -27,7 +27,7 @@ int wp_measure_open(const struct wp_test_config *c, const char *target, struct w
 		    struct wp_err *err)
 {
 	struct wp_venue_config venue = {
-		.target = target,
+		.target = c->loopback ? "loopback" : target,
 		.port = (uint16_t)c->port,
 		.family = c->v6   ? AF_INET6
 			  : c->v4 ? AF_INET

@@ -74,6 +74,8 @@ const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
 	{ "version6", '6', WP_OPT_FLAG, OFF(v6), .group = "Network", .help = "IPv6 only" },
 	{ "bind", 'B', WP_OPT_STRING, OFF(bind_host), .arg = "ADDR", .group = "Network",
 	  .help = "local address" },
+	{ "loopback", 0, WP_OPT_FLAG, OFF(loopback), .group = "Network",
+	  .help = "instead of HOST: both ends here, over 127.0.0.1; needs no privilege" },
 	{ "timeout", 0, WP_OPT_DURATION, OFF(timeout_ns), .arg = "TIME", .def = "10", .min = 0.1,
 	  .max = 3600, .group = "Network", .help = "how long to wait for the server's answers" },
 	{ "key", 0, WP_OPT_STRING, OFF(key_file), .arg = "FILE", .group = "Network",

@@ -23,11 +23,11 @@ struct wp_test_config {
 	bool reverse, bidir, nodelay, zerocopy, rx_discard, check, v4, v6;
 	int fill, format;
 	const char *congestion, *bind_host, *dscp, *unit, *name, *key_file;
-	bool json, json_stream, no_store, quiet;
+	bool json, json_stream, no_store, quiet, loopback;
 	struct wp_cpulist cpus, peer_cpus;
 };
 
-#define WP_N_TCP_OPTIONS 35
+#define WP_N_TCP_OPTIONS 36
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 
 /* Makes the finished plan; lists and strings stay borrowed from the config. -EINVAL with a sentence. */

@@ -5,7 +5,7 @@ import time
 
 from wp import PATIENCE, main, run
 
-ROOTS = os.path.join(os.environ['WP_SOURCE_ROOT'], 'tests', 'roots')
+ROOTS = os.path.join(os.environ.get('WP_SOURCE_ROOT', os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')), 'tests', 'roots')
 STATES = {'ok', 'note', 'warn', 'bad', 'absent'}
 
 

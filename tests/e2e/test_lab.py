@@ -145,7 +145,9 @@ def test_without_the_right_there_is_one_sentence_and_loopback():
 def test_loopback_needs_no_privilege():
     r = run('tcp', 'loopback', '-t', '0.3', '-J').json()
     assert r['flows'][0]['remote'].startswith('127.0.0.1:')
-    assert not children()
+    for args in (['--loopback'], ['lab', '--loopback']):
+        assert run('tcp', *args, '-t', '0.2', '-J').json()['flows'][0]['remote'].startswith('127.0.0.1:')
+    wait_until(lambda: not children(), what='the other ends ended')
 
 
 if __name__ == '__main__':

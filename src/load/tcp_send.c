@@ -31,25 +31,18 @@ static const void *source(struct tcp_worker *t, struct wp_stream *s, size_t *len
 	return (const char *)w->buffer + (x->offset - t->filled_from);
 }
 
-/* Bytes sent or -errno. */
+/* Bytes sent or -errno. -ENOBUFS: too much memory is pinned, or too many completions are unread. */
 static ssize_t send_some(struct wp_stream *s, const void *data, size_t len)
 {
 	struct tcp_stream *x = tcp_ctx(s);
-	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-	ssize_t n;
+	const int zerocopy = x->zc.on ? MSG_ZEROCOPY : 0;
+	ssize_t n = send(s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL | zerocopy);
 
-	n = send(s->fd, data, len, flags | (x->zc.on ? MSG_ZEROCOPY : 0));
-	if (n >= 0 && x->zc.on && (++x->zc.sent - x->zc.completed) % REAP_BATCH == 0)
+	if (n < 0)
+		return -errno;
+	if (zerocopy && (++x->zc.sent - x->zc.completed) % REAP_BATCH == 0)
 		tcp_zerocopy_reap(s);
-	if (n >= 0 || errno != ENOBUFS || !x->zc.on)
-		return n < 0 ? -errno : n;
-	/* Too much pinned or too many notifications: wait for some to come back. If none is
-	 * outstanding the limit is below one write, and only a copy can go on. */
-	tcp_zerocopy_reap(s);
-	if (tcp_zerocopy_in_flight(s))
-		return -ENOBUFS;
-	n = send(s->fd, data, len, flags);
-	return n < 0 ? -errno : n;
+	return n;
 }
 
 /* What a hung-up socket died of, 0 = it was closed in good order. */
@@ -121,14 +114,21 @@ enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s)
 				return wait_for_pace(s, len);
 			len = (size_t)due;
 		}
+		if (x->zc.on && len > x->zc.most_bytes)
+			len = x->zc.most_bytes;
 		data = source(t, s, &len);
 		if (!data)
 			return tcp_block(s, 0);
 		n = send_some(s, data, len);
 		if (n == -EAGAIN)
 			return tcp_block(s, POLLOUT);
-		if (n == -ENOBUFS)
-			return tcp_block(s, 0);
+		if (n == -ENOBUFS && x->zc.on) {
+			tcp_zerocopy_reap(s);
+			if (tcp_zerocopy_in_flight(s))
+				return tcp_block(s, 0);
+			tcp_zerocopy_shrink(t->w, s, len);
+			continue;
+		}
 		if (n == -EINTR)
 			continue;
 		if (n < 0)

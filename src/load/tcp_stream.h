@@ -26,7 +26,8 @@ enum tcp_turn {
 struct tcp_zerocopy {
 	bool on;
 	uint32_t sent, completed;
-	void *slot; /* own memory for the pattern; reused only when nothing is in flight */
+	size_t most_bytes; /* one send, as far as the locked-memory limit allows */
+	void *slot;        /* own memory for the pattern; reused only when nothing is in flight */
 	size_t slot_bytes;
 	uint64_t slot_from, slot_to; /* stream offsets whose pattern it holds */
 };
@@ -110,6 +111,9 @@ void tcp_receive_init(struct tcp_worker *t);
 
 /* Switches zero copy on for a sender, if the plan asks for it and the kernel can. */
 void tcp_zerocopy_open(struct wp_stream *s, const struct wp_plan *plan);
+/* The kernel refused a send of that size though nothing is in flight: it does not fit the limit of
+ * locked memory (RLIMIT_MEMLOCK). Smaller ones from now on, in the end none. */
+void tcp_zerocopy_shrink(struct wp_worker *w, struct wp_stream *s, size_t refused_bytes);
 /* Reads all completions that are there and counts them. */
 void tcp_zerocopy_reap(struct wp_stream *s);
 bool tcp_zerocopy_in_flight(const struct wp_stream *s);

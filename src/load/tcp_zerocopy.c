@@ -8,6 +8,7 @@
 #include <time.h> /* before errqueue.h, which needs it */
 #include <linux/errqueue.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -39,7 +40,20 @@ void tcp_zerocopy_open(struct wp_stream *s, const struct wp_plan *plan)
 		z->slot = slot;
 		z->slot_bytes = bytes;
 	}
+	z->most_bytes = SIZE_MAX;
 	z->on = true;
+}
+
+void tcp_zerocopy_shrink(struct wp_worker *w, struct wp_stream *s, size_t refused_bytes)
+{
+	struct tcp_zerocopy *z = &tcp_ctx(s)->zc;
+
+	if (refused_bytes > PAGE_BYTES) {
+		z->most_bytes = refused_bytes / 2;
+		return;
+	}
+	z->on = false;
+	wp_worker_method(w, WP_STREAM_SENDS, "write (zero copy was refused: see ulimit -l)");
 }
 
 void tcp_zerocopy_close(struct wp_stream *s)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "observe/flow_watch.h"
 #include "observe/sampler.h"
+#include "sys/cpufreq.h"
 #include "sys/topo.h"
 
 #define MAX_FDS 4
@@ -521,6 +522,25 @@ static int put_flows(struct wp_end *e, struct wp_flow *flows, struct wp_pool *po
 	return 0;
 }
 
+/* Read just after the run, while the CPUs are still at the speed of the run. */
+static void put_frequencies(struct wp_host *host)
+{
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; i < host->n_cpus; i++) {
+		uint64_t khz;
+		int r = root < 0 ? -ENOENT
+				 : wp_cpufreq_now_khz(root, (int)host->cpus[i].cpu.v, &khz);
+
+		if (!r)
+			host->cpus[i].frequency_mhz = wp_num((double)khz / 1000);
+		else
+			host->cpus[i].frequency_mhz =
+				wp_absent(r == -ENOENT ? "this kernel has no cpufreq for the CPU"
+						       : "scaling_cur_freq can't be read");
+	}
+}
+
 static void put_sampling_note(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
 {
 	struct wp_sampler_cost cost;
@@ -553,6 +573,7 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		r = wp_sampler_result(e->sampler, host, pool);
 	if (r)
 		return r;
+	put_frequencies(host);
 	put_sampling_note(e, host, pool);
 	host->cost_us_per_kb = bytes > 0 ? wp_num_ratio(host->app_cpu_s, wp_num(bytes / 1024), 1e6)
 					 : wp_absent("no byte was moved");

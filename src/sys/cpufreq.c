@@ -163,3 +163,13 @@ void wp_cpuidle_read(int rootfd, const struct wp_cpulist *online, struct wp_pool
 	}
 	*ret = c;
 }
+
+int wp_cpufreq_now_khz(int rootfd, int cpu, uint64_t *ret)
+{
+	char path[96], line[32];
+	int r;
+
+	snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
+	r = wp_read_line_at(rootfd, path, line, sizeof(line));
+	return r ? r : wp_parse_u64(line, ret);
+}

@@ -38,4 +38,7 @@ void wp_cpufreq_read(int rootfd, const struct wp_cpulist *online, struct wp_pool
 void wp_cpuidle_read(int rootfd, const struct wp_cpulist *online, struct wp_pool *pool,
 		     struct wp_cpuidle *ret);
 
+/* Frequency of one CPU now (scaling_cur_freq), in kHz; -ENOENT where the kernel has no cpufreq for it. */
+int wp_cpufreq_now_khz(int rootfd, int cpu, uint64_t *ret) WP_MUST_USE;
+
 #endif

@@ -73,7 +73,7 @@ void wp_load_thread_use(const struct wp_load *load, size_t i, struct wp_thread_u
 /* CPU that worker `i` runs on now (or last ran on), -1 unknown. */
 int wp_load_thread_cpu(const struct wp_load *load, size_t i);
 /* The method that was really used: "write", "zerocopy"; "read", "discard (MSG_TRUNC)", ... String
- * constants. */
+ * constants; NULL before the start and for a role that no stream has. */
 const char *wp_load_method(const struct wp_load *load, enum wp_stream_role role);
 void wp_load_free(struct wp_load *load);
 

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/units.h"
+
 #define CPU_DIR        "sys/devices/system/cpu"
 #define KINDS_MAX      6  /* different governors on one machine */
 #define IDLE_STATE_MAX 10 /* CPUIDLE_STATE_MAX in include/linux/cpuidle.h */

@@ -8,6 +8,7 @@
 #define WP_EXPLAIN_TESTRUN_H
 
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "model/record.h"

@@ -92,6 +92,7 @@ static const char bottom[] =
 	"| `plan.repeats`, `plan.seed`, `plan.command` | runs of each cell, seed of the order (text: 64 bits), what is repeated |\n"
 	"| `plan.order` | the cell of each planned run, in the order that they are made |\n"
 	"| `runs` | id of each planned run; null where it was not made |\n"
+	"| `results` | figure of each planned run; null where it was not made or failed |\n"
 	"| `metric`, `unit`, `better` | what the cells compare |\n"
 	"| `cells` | one for each combination of axis values, the last axis fastest |\n"
 	"| `cells[].key` | the values, by the axes' names |\n"

@@ -180,8 +180,7 @@ static void say_not_explained(const struct verdict *v, const struct wp_run *run,
 				     .confidence = "high",
 				     .share_pct = 100 - best };
 	if (v->n_causes)
-		wp_buf_printf(&b, "%.0f %% of the limit is not explained by what was measured",
-			      100 - best);
+		wp_buf_printf(&b, "no single cause explains more than %.0f %% of the limit", best);
 	else
 		wp_buf_puts(
 			&b,

@@ -6,6 +6,7 @@
 #include "explain/say.h"
 
 #define RATE_MET           0.95 /* of the rate asked for */
+#define RATE_STALLED       0.5
 #define NEVER_FULL_PCT     50.0
 #define MOSTLY_LIMITED_PCT 70.0 /* samples in which the sender had nothing queued */
 #define OFFLOAD_SEGMENTS \
@@ -108,6 +109,7 @@ enum wp_rule_answer wp_rule_target_rate(const struct wp_facts *f, struct wp_find
 {
 	struct wp_num target = f->run->test.target_bps;
 	char asked[32], got[32];
+	bool stalled;
 	double met;
 
 	if (!wp_has(target) || target.v <= 0)
@@ -115,7 +117,10 @@ enum wp_rule_answer wp_rule_target_rate(const struct wp_facts *f, struct wp_find
 	if (!wp_has(f->flow_bps))
 		return wp_lacks(f, ret, "the rate that was reached", f->flow_bps);
 	met = f->flow_bps.v / target.v;
-	if (met < RATE_MET)
+	stalled = met < RATE_MET;
+	/* Below it, the sender that still has nothing queued lost its time to stalls: the pacer never makes up for one. */
+	if (stalled &&
+	    (met < RATE_STALLED || wp_num_or(f->app_limited_pct, 0) < MOSTLY_LIMITED_PCT))
 		return WP_RULE_NO;
 	wp_format_bps(target.v, asked, sizeof(asked));
 	wp_format_bps(f->flow_bps.v, got, sizeof(got));
@@ -132,6 +137,8 @@ enum wp_rule_answer wp_rule_app_limited(const struct wp_facts *f, struct wp_find
 {
 	double share;
 
+	if (wp_has(f->run->test.target_bps))
+		return WP_RULE_NO; /* it was asked to */
 	if (!wp_has(f->app_limited_pct) || !wp_has(f->busy_pct))
 		return wp_lacks(f, ret, "whether the sender had data queued",
 				wp_has(f->busy_pct) ? f->app_limited_pct : f->busy_pct);

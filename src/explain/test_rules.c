@@ -143,6 +143,14 @@ static void target_missed(struct test_run *t)
 {
 	target_rate(t);
 	t->rate_bps = 0.9e9;
+	t->app = 40;
+}
+
+static void target_stalled(struct test_run *t)
+{
+	target_rate(t);
+	t->rate_bps = 0.88e9;
+	t->sender.delay = 15;
 }
 
 static void app_busy(struct test_run *t)
@@ -310,6 +318,8 @@ static const struct {
 	{ "send_buffer", small_sndbuf, sndbuf_large, sndbuf_small_sender_full, no_tcp_info },
 	{ "send_buffer", counted_sndbuf, sndbuf_large, base, no_tcp_info },
 	{ "target_rate", target_rate, target_missed, base, no_rate },
+	{ "target_rate", target_stalled, target_missed, base, no_rate },
+	{ "app_limited", app_slow, target_stalled, base, no_tcp_info },
 	{ "congestion_control", bbr, bbr_distance, shaper_bbr, no_congestion },
 	{ "path_queue", shaper, queue_by_busy_sender, loss_cubic, no_tcp_info },
 	{ "loss", loss_cubic, spurious, little_loss, no_tcp_info },

@@ -271,6 +271,8 @@ const struct wp_metric wp_metrics[] = {
 	C(all_retransmits, "packets", WP_LOWER, TCP_INFO, "segments sent again, with the warm-up"),
 	C(calls, "", WP_NEITHER, "application", "system calls that moved data"),
 	G(mean_call_bytes, "bytes", WP_NEITHER, "application", "bytes a system call"),
+	C(shortfall_bytes, "bytes", WP_LOWER, "pacer",
+	  "due at the paced rate but not sent: after a stall nothing is caught up"),
 	C(corrupt_blocks, "", WP_LOWER, "content check", "received blocks with wrong content"),
 #undef S
 #undef SCOPE

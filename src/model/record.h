@@ -141,6 +141,7 @@ struct wp_flow_end {
 	struct wp_num all_packets, all_retransmits; /* likewise */
 	struct wp_num all_bytes; /* with the warm-up and the tail after the measured window */
 	struct wp_num calls, mean_call_bytes; /* system calls that moved data */
+	struct wp_num shortfall_bytes; /* sender, paced: due but dropped, because nothing is caught up after a stall */
 	struct wp_num corrupt_blocks;         /* content check; absent when it was off */
 };
 

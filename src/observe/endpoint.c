@@ -80,7 +80,7 @@ static int make_watches(struct wp_end *e, struct wp_err *err)
 	if (!e->flows || !e->rows)
 		return wp_err_set(err, -ENOMEM, "no memory for %zu flows", e->n_flows);
 	for (size_t i = 0; i < e->n_flows; i++) {
-		int r = wp_flow_watch_init(&e->flows[i], &e->spec.streams[i],
+		int r = wp_flow_watch_init(&e->flows[i], &e->spec.streams[i], e->plan->rate_bps > 0,
 					   rows_per_flow(e->n_flows));
 
 		if (r)

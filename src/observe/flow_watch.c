@@ -20,13 +20,15 @@ static void count_segments(struct wp_flow_watch *w, const struct wp_tcp_info *in
 	w->seen_retransmits = info->total_retrans;
 }
 
-int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec, size_t rows)
+int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec, bool paced,
+		       size_t rows)
 {
 	struct wp_tcp_info info;
 
 	memset(w, 0, sizeof(*w));
 	w->fd = spec->fd;
 	w->role = spec->role;
+	w->paced = paced;
 	w->incoming_cpu = -1;
 	/* Segments count from here: the other end may start, and its first data arrive, before we do. */
 	if (!wp_tcp_info_read(w->fd, &info)) {
@@ -199,6 +201,9 @@ static void put_end(const struct wp_flow_watch *w, const struct wp_stream_count 
 	end->mean_call_bytes = wp_num_ratio(end->bytes, end->calls, 1);
 	end->lost = end->out_of_order = end->duplicated = end->jitter_us = wp_absent(NOT_TCP);
 	end->corrupt_blocks = wp_num((double)count->corrupt_blocks);
+	end->shortfall_bytes = !sends     ? wp_absent(OTHER_END)
+			       : w->paced ? wp_num((double)count->shortfall_bytes)
+					  : wp_absent("not paced");
 	if (w->last.has_info && w->last.info.has_segments) {
 		end->packets = wp_num((double)(w->segments - w->window_segments));
 		end->all_packets = wp_num((double)w->segments);

@@ -23,6 +23,7 @@ struct wp_flow_mark { /* cumulative values at one moment */
 struct wp_flow_watch {
 	int fd;
 	enum wp_stream_role role;
+	bool paced;
 	struct wp_series series;
 	struct wp_flow_mark first, window,
 		last; /* at the start, after the warm-up, at the newest row */
@@ -38,7 +39,7 @@ struct wp_flow_watch {
 	int incoming_cpu; /* newest, -1 */
 };
 
-int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec,
+int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec, bool paced,
 		       size_t rows) WP_MUST_USE;
 /* Takes the first mark: time zero of the rows. */
 void wp_flow_watch_start(struct wp_flow_watch *w, const struct wp_stream_count *count,

@@ -45,7 +45,8 @@ struct wp_sampler {
 	int64_t file_sum_ns[WP_SOURCES];
 	int status; /* first failure */
 
-	struct wp_cpu_span step; /* newest sample; under lock */
+	struct wp_cpu_span step;  /* newest sample */
+	struct wp_cpu_span shown; /* for wp_sampler_latest(); under lock */
 };
 
 static int64_t thread_cpu_ns(void)
@@ -168,15 +169,29 @@ static void guard_cost(struct wp_sampler *s, int64_t cost_ns)
 	}
 }
 
-static void add_step(struct wp_sampler *s, bool omitted)
+/* The stop cuts the last sample short: a sliver of it goes to its neighbour instead of standing alone. */
+static void join_tail(struct wp_sampler *s)
+{
+	struct wp_sampler_row *last = s->n_rows ? &s->rows[s->n_rows - 1] : NULL;
+
+	if (!last || s->pending_samples == 0 || last->omitted != s->pending.omitted)
+		return;
+	keep(s, wp_cpu_span_merge(&last->cpus, &s->pending.cpus));
+	row_done(&s->pending);
+	s->pending_samples = 0;
+}
+
+static void add_step(struct wp_sampler *s, bool omitted, bool tail)
 {
 	const struct wp_snapshot *before = &s->snap[!s->now], *after = &s->snap[s->now];
 
-	pthread_mutex_lock(&s->lock);
 	wp_cpu_span_reset(&s->step);
 	keep(s, wp_cpu_span_step(&s->step, before, after));
+	pthread_mutex_lock(&s->lock);
+	if (!tail)
+		wp_cpu_span_reset(&s->shown);
+	keep(s, wp_cpu_span_merge(&s->shown, &s->step));
 	pthread_mutex_unlock(&s->lock);
-	/* Only this thread changes `step`, so it may read without the lock. */
 	if (!omitted) {
 		keep(s, wp_cpu_span_merge(&s->total_cpus, &s->step));
 		keep(s, wp_net_span_step(&s->total_net, before, after));
@@ -185,12 +200,15 @@ static void add_step(struct wp_sampler *s, bool omitted)
 		return;
 	s->pending.omitted = omitted;
 	keep(s, wp_cpu_span_merge(&s->pending.cpus, &s->step));
-	if (++s->pending_samples >> (s->cost.folds < 31 ? s->cost.folds : 31) != 0)
+	s->pending_samples++;
+	if (tail)
+		join_tail(s);
+	else if (s->pending_samples >> (s->cost.folds < 31 ? s->cost.folds : 31) != 0)
 		close_row(s);
 }
 
 /* One reading; from the second on it adds the step since the one before. */
-static void sample(struct wp_sampler *s, bool omitted)
+static void sample(struct wp_sampler *s, bool omitted, bool tail)
 {
 	int64_t before_ns = thread_cpu_ns();
 
@@ -198,7 +216,7 @@ static void sample(struct wp_sampler *s, bool omitted)
 	wp_sources_read(&s->sources, &s->snap[s->now]);
 	add_file_costs(s, &s->snap[s->now]);
 	if (s->cost.samples++ > 0)
-		add_step(s, omitted);
+		add_step(s, omitted, tail);
 	guard_cost(s, thread_cpu_ns() - before_ns);
 }
 
@@ -266,7 +284,7 @@ static int64_t next_tick(const struct wp_sampler *s, int64_t now_ns)
 static void run(struct wp_sampler *s)
 {
 	bool omitted = s->window_ns > s->start_ns, stop = false;
-	int64_t due_ns = next_tick(s, s->start_ns);
+	int64_t due_ns = next_tick(s, s->start_ns), sampled_ns = s->start_ns;
 
 	while (!stop) {
 		bool window = omitted && s->window_ns <= due_ns;
@@ -276,7 +294,8 @@ static void run(struct wp_sampler *s)
 		now_ns = wp_now_ns();
 		if (!stop && s->cost.interval_ns && now_ns - until_ns > s->cost.interval_ns / 5)
 			s->cost.late++;
-		sample(s, omitted);
+		sample(s, omitted, stop && now_ns - sampled_ns < s->cost.interval_ns / 2);
+		sampled_ns = now_ns;
 		if (window && !stop) {
 			close_row(s);
 			omitted = false;
@@ -290,7 +309,7 @@ static void run(struct wp_sampler *s)
 
 static void first_sample(struct wp_sampler *s)
 {
-	sample(s, true);
+	sample(s, true, false);
 	keep(s, choose_rows(s));
 }
 
@@ -416,6 +435,7 @@ void wp_sampler_free(struct wp_sampler *s)
 	free(s->rows);
 	row_done(&s->pending);
 	wp_cpu_span_done(&s->step);
+	wp_cpu_span_done(&s->shown);
 	wp_cpu_span_done(&s->total_cpus);
 	wp_net_span_done(&s->total_net);
 	wp_snapshot_done(&s->snap[0]);
@@ -435,11 +455,11 @@ size_t wp_sampler_latest(struct wp_sampler *s, struct wp_cpu_sample *out, size_t
 	size_t n;
 
 	pthread_mutex_lock(&s->lock);
-	n = s->step.steps ? s->step.n : 0;
+	n = s->shown.steps ? s->shown.n : 0;
 	if (n > max)
 		n = max;
 	for (size_t i = 0; i < n; i++)
-		wp_cpu_sample_get(&s->step, i, s->user_hz, s->start_ns, &out[i]);
+		wp_cpu_sample_get(&s->shown, i, s->user_hz, s->start_ns, &out[i]);
 	pthread_mutex_unlock(&s->lock);
 	return n;
 }

@@ -274,6 +274,28 @@ static void it_runs_where_it_is_told(void **state)
 	wp_cpulist_done(&allowed);
 }
 
+/* The sliver between the last sample and the stop joins its neighbour: no row is shorter than half an interval, and
+ * the rows reach to the end. */
+static void a_sliver_at_the_stop_is_no_row_of_its_own(void **state)
+{
+	struct wp_sampler_config config = { .interval_ns = 200 * WP_NS_PER_MS,
+					    .cpus = true,
+					    .root_fd = -1 };
+	const struct wp_sampler_row *rows;
+	struct wp_sampler *s = start(config, 0);
+	size_t n;
+
+	(void)state;
+	wp_sleep_until_ns(wp_now_ns() + 450 * WP_NS_PER_MS);
+	wp_sampler_stop(s);
+	rows = wp_sampler_rows(s, &n);
+	assert_true(n >= 1);
+	for (size_t i = 0; i < n; i++)
+		assert_true(rows[i].cpus.end_ns - rows[i].cpus.start_ns >= 95 * WP_NS_PER_MS);
+	assert_true(rows[n - 1].cpus.end_ns == wp_sampler_cpus(s)->end_ns);
+	wp_sampler_free(s);
+}
+
 static void signals_stay_with_the_caller(void **state)
 {
 	struct wp_sampler *s = start(every_20_ms, 0);
@@ -484,6 +506,7 @@ int main(void)
 		cmocka_unit_test(expensive_files_slow_it_down),
 		cmocka_unit_test(recorded_root_of_a_container_is_survived),
 		cmocka_unit_test(the_other_end_reads_its_network_only),
+		cmocka_unit_test(a_sliver_at_the_stop_is_no_row_of_its_own),
 		cmocka_unit_test(newest_may_be_read_by_other_threads),
 	};
 

@@ -33,6 +33,7 @@ int wp_measure_open(const struct wp_test_config *c, const char *target, struct w
 			  : c->v4 ? AF_INET
 				  : AF_UNSPEC,
 		.key_file = c->key_file,
+		.timeout_ns = c->timeout_ns,
 	};
 
 	return wp_venue_open(&venue, ret, err);

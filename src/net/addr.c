@@ -171,6 +171,9 @@ static int lookup_failed(const struct lookup *l, int family, struct wp_err *err)
 				  l->host);
 	case EAI_MEMORY:
 		return wp_err_sys(err, -ENOMEM, "cannot find host '%s'", l->host);
+	case EAI_AGAIN: /* nobody says that the name is wrong */
+		return wp_err_set(err, -EAGAIN, "cannot find host '%s': %s", l->host,
+				  gai_strerror(l->status));
 	default:
 		return wp_err_set(err, -ENOENT, "cannot find host '%s': %s", l->host,
 				  gai_strerror(l->status));

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/opt.h"
 #include "base/units.h"
 #include "model/plan.h"
 #include "net/addr.h"
@@ -176,6 +177,28 @@ static int open_local(struct wp_venue *v, const struct wp_venue_config *config, 
 	return r;
 }
 
+/* Looks the host up, so that a wrong one is told before anything begins, with a near miss of our own words. */
+static int find_host(struct wp_venue *v, const struct wp_venue_config *config, struct wp_err *err)
+{
+	static const char *const words[] = { "lab", "loopback" };
+	struct wp_addr addrs[WP_ADDR_MAX];
+	struct wp_err why = { 0 };
+	const char *near;
+	size_t n;
+	int r = wp_host_split(config->target, config->port, v->host, &v->port, err);
+
+	if (!r)
+		r = wp_addr_resolve(v->host, v->port, config->family, config->timeout_ns, addrs, &n,
+				    &why);
+	if (!why.msg[0])
+		return r;
+	near = wp_nearest(config->target, words, WP_ARRAY_SIZE(words));
+	if (r == -ENOENT || r == -ENODEV || r == -EAFNOSUPPORT)
+		r = -EINVAL;
+	return wp_err_set(err, r, "%s%s%s%s", why.msg, near ? "; did you mean '" : "",
+			  near ? near : "", near ? "'?" : "");
+}
+
 int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret, struct wp_err *err)
 {
 	struct wp_venue v = { .text = config->target,
@@ -198,7 +221,7 @@ int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret, st
 	} else if (!strcmp(config->target, "loopback")) {
 		r = open_local(&v, config, err);
 	} else {
-		r = wp_host_split(config->target, config->port, v.host, &v.port, err);
+		r = find_host(&v, config, err);
 	}
 	if (r) {
 		wp_venue_close(&v);

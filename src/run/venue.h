@@ -41,8 +41,10 @@ struct wp_venue_config {
 	uint16_t port; /* for a real host; 0 = the default */
 	int family;    /* AF_INET6 makes the lab's IPv6 address the target */
 	const char *key_file;
+	int64_t timeout_ns; /* for looking a host up */
 };
 
+/* -EINVAL when the operand itself is wrong: a lab's key, a port, a host that does not exist. */
 int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret,
 		  struct wp_err *err) WP_MUST_USE;
 /* Is the child still there? 0, or a sentence about how it ended. */

@@ -42,7 +42,8 @@ const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
 	  .help = "pace each stream, without bursts or catching up; 0 = unlimited" },
 
 	{ "length", 'l', WP_OPT_SIZE, OFF(length_bytes), .arg = "SIZE", .def = "1M", .min = 1,
-	  .max = WP_MAX_LENGTH_BYTES, .group = "Data", .help = "bytes a write" },
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Data",
+	  .help = "bytes a write, fewer among many streams" },
 	{ "zerocopy", 'Z', WP_OPT_FLAG, OFF(zerocopy), .group = "Data",
 	  .help = "send by MSG_ZEROCOPY; says when the kernel copied after all" },
 	{ "rx-discard", 0, WP_OPT_FLAG, OFF(rx_discard), .group = "Data",

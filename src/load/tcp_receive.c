@@ -18,7 +18,6 @@
 
 #include "load/tcp_stream.h"
 
-#define TURN_BYTES  (128 << 10)
 #define BLOCKING_US 5000
 
 /* Whether the socket now blocks, and not for ever. */
@@ -71,7 +70,7 @@ enum tcp_turn tcp_receive_turn(struct tcp_worker *t, struct wp_stream *s)
 		if (wp_worker_aborting(t->w))
 			return tcp_end(s, -ECANCELED);
 		/* TCP discards without looking at the buffer; other sockets need one. */
-		n = recv(s->fd, t->w->sink, t->length, t->receive_flags);
+		n = recv(s->fd, t->w->sink, t->call_bytes, t->receive_flags);
 		if (n < 0 && errno == EAGAIN)
 			return tcp_block(s, POLLIN);
 		if (n < 0 && errno == EINTR)
@@ -82,13 +81,13 @@ enum tcp_turn tcp_receive_turn(struct tcp_worker *t, struct wp_stream *s)
 		used += (uint64_t)n;
 		if (t->plan->check)
 			check_content(t, s, (size_t)n);
-		if ((size_t)n < t->length) {
+		if ((size_t)n < t->call_bytes) {
 			/* The socket is empty. Waiting saves the call that says so; a blocking one
 			 * waits by itself. */
 			if (t->receive_flags & MSG_DONTWAIT)
 				return tcp_block(s, POLLIN);
 			tcp_stamp(s);
 		}
-	} while (used < TURN_BYTES);
+	} while (used < t->turn_bytes);
 	return TCP_MORE;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include "load/tcp_stream.h"
 
-/* A turn writes at least this much (or one write, if that is more) before others have their turn. */
-#define TURN_BYTES (128 << 10)
 /* Zero copy: completions are read in batches of this many sends. */
 #define REAP_BATCH 16
 
@@ -89,6 +89,14 @@ static enum tcp_turn wait_for_pace(struct wp_stream *s, uint64_t want)
 	return TCP_PACED;
 }
 
+void tcp_send_keep_short(struct wp_stream *s, size_t bytes)
+{
+	int lowat = (int)bytes;
+
+	/* Where it is refused the queue is as long as the kernel lets it become. */
+	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof(lowat));
+}
+
 enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s)
 {
 	struct tcp_stream *x = tcp_ctx(s);
@@ -99,7 +107,7 @@ enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s)
 		tcp_zerocopy_reap(s);
 	do {
 		uint64_t left = s->limit_bytes > 0 ? s->limit_bytes - x->offset : UINT64_MAX;
-		size_t len = left < t->length ? (size_t)left : t->length;
+		size_t len = left < t->call_bytes ? (size_t)left : t->call_bytes;
 		const void *data;
 		ssize_t n;
 
@@ -139,6 +147,6 @@ enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s)
 			wp_pacer_sent(&x->pacer, (uint64_t)n);
 		if ((size_t)n < len)
 			return tcp_block(s, POLLOUT);
-	} while (used < TURN_BYTES);
+	} while (used < t->turn_bytes);
 	return TCP_MORE;
 }

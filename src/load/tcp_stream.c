@@ -19,6 +19,9 @@
 #define EVENTS_MAX       64
 #define POLL_NS          (50 * WP_NS_PER_US)
 #define POLL_PENALTY_MAX 1023
+#define ROUND_BYTES      (16 << 20) /* all streams of a thread together, a turn each */
+#define SHARE_BYTES_MIN  (64 << 10) /* of a stream in it: below, calls cost more than bytes */
+#define TURN_BYTES_MAX   (128 << 10)
 
 static int tcp_open(struct wp_stream *s, const struct wp_plan *plan, struct wp_err *err)
 {
@@ -306,20 +309,37 @@ static int run_many(struct tcp_worker *t)
 	return 0;
 }
 
+/*
+ * Streams are served alike when a turn moves alike much. What fits into a socket and what is found in one differ tenfold
+ * with the windows that the kernel has tuned so far, and whoever moves more has its window tuned up. So calls are shorter
+ * where many streams share a thread, and their send queues too, which else hold gigabytes that no cache does.
+ */
+static void share_out(struct tcp_worker *t)
+{
+	size_t share = ROUND_BYTES / t->w->n_streams;
+	size_t length = t->plan->length_bytes;
+
+	if (share < SHARE_BYTES_MIN)
+		share = SHARE_BYTES_MIN;
+	t->call_bytes = length < share ? length : share;
+	t->turn_bytes = share < TURN_BYTES_MAX ? share : TURN_BYTES_MAX;
+}
+
 static int tcp_run(struct wp_worker *w)
 {
-	struct tcp_worker t = {
-		.w = w, .plan = w->plan, .length = w->plan->length_bytes, .alone = w->n_streams == 1
-	};
+	struct tcp_worker t = { .w = w, .plan = w->plan, .alone = w->n_streams == 1 };
 
+	share_out(&t);
 	for (size_t i = 0; i < w->n_streams; i++) {
 		struct tcp_stream *x = tcp_ctx(w->streams[i]);
 
 		if (w->streams[i]->role != WP_STREAM_SENDS)
 			continue;
 		wp_worker_method(w, WP_STREAM_SENDS, x->zc.on ? "zerocopy" : "write");
+		if (t.call_bytes < t.plan->length_bytes)
+			tcp_send_keep_short(w->streams[i], t.call_bytes);
 		if (w->plan->rate_bps > 0)
-			wp_pacer_init(&x->pacer, w->plan->rate_bps, t.length, wp_now_ns());
+			wp_pacer_init(&x->pacer, w->plan->rate_bps, t.call_bytes, wp_now_ns());
 	}
 	/* The default slack of 50 us would be a tenth of a paced grain. */
 	if (w->plan->rate_bps > 0)

@@ -52,7 +52,8 @@ struct tcp_stream {
 struct tcp_worker {
 	struct wp_worker *w;
 	const struct wp_plan *plan;
-	size_t length;
+	size_t call_bytes; /* most that a call moves: the plan's length, less among many streams */
+	size_t turn_bytes; /* a turn is over when it has moved so much */
 	/* Pattern in the shared send buffer: whose, and which part of that stream. */
 	const struct wp_stream *filled_for;
 	uint64_t filled_from, filled_to;
@@ -105,6 +106,8 @@ static inline enum tcp_turn tcp_block(struct wp_stream *s, short events)
 }
 
 enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s);
+/* The socket takes no more while it has so much that was not sent yet. */
+void tcp_send_keep_short(struct wp_stream *s, size_t bytes);
 enum tcp_turn tcp_receive_turn(struct tcp_worker *t, struct wp_stream *s);
 
 void tcp_receive_init(struct tcp_worker *t);

@@ -46,7 +46,9 @@ void wp_flow_watch_done(struct wp_flow_watch *w)
 static struct wp_flow_mark mark(struct wp_flow_watch *w, const struct wp_stream_count *count,
 				int64_t now_ns, bool with_info)
 {
-	struct wp_flow_mark m = { .t_ns = now_ns, .bytes = count->bytes, .calls = count->calls };
+	struct wp_flow_mark m = {
+		.t_ns = now_ns, .bytes = count->bytes, .calls = count->calls, .info_ns = now_ns
+	};
 
 	m.has_info = with_info && !wp_tcp_info_read(w->fd, &m.info);
 	if (m.has_info)
@@ -142,7 +144,8 @@ struct wp_interval wp_flow_watch_row(struct wp_flow_watch *w, const struct wp_st
 			row.packets = wp_num(now.info.data_segs_in - w->last.info.data_segs_in);
 	} else if (now.has_info && w->last.has_info) {
 		sender_gauges(&now.info, &row);
-		sender_deltas(&w->last.info, &now.info, wall_s, &row);
+		sender_deltas(&w->last.info, &now.info, (double)(now_ns - w->last.info_ns) / 1e9,
+			      &row);
 	} else {
 		sender_absent(&row, why);
 	}
@@ -157,6 +160,7 @@ struct wp_interval wp_flow_watch_row(struct wp_flow_watch *w, const struct wp_st
 	/* A row without TCP_INFO leaves the older one as the base of the next delta. */
 	if (!now.has_info) {
 		now.info = w->last.info;
+		now.info_ns = w->last.info_ns;
 		now.has_info = w->last.has_info;
 	}
 	w->last = now;

@@ -17,6 +17,7 @@ struct wp_flow_mark { /* cumulative values at one moment */
 	int64_t t_ns;
 	uint64_t bytes, calls;
 	struct wp_tcp_info info;
+	int64_t info_ns; /* when it was read: before t_ns where rows of many streams take turns */
 	bool has_info;
 };
 

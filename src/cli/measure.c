@@ -176,6 +176,8 @@ static int show(const struct screen *s, const struct wp_test_config *c, const st
 	}
 	if (s->run) /* the heading has been printed */
 		wp_live_doc_opts(s->live, &opts);
+	if (c->no_store)
+		opts.stored = "nowhere (--no-store)";
 	return wp_output_run(s->cli, run, format, unit_of(c), &opts);
 }
 

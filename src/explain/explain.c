@@ -9,11 +9,12 @@
 #include "base/cleanup.h"
 #include "explain/rules.h"
 
-#define MAX_RULES     64
-#define TIE_PCT       10.0 /* points: causes this close are not told apart */
-#define EXPLAINED_PCT 75.0 /* a cause of this share leaves nothing open worth saying */
-#define SMALLEST_PCT  3.0  /* causes below it are left out */
-#define MAX_MISSING   4
+#define MAX_RULES    64
+#define TIE_PCT      10.0 /* points: causes this close are not told apart */
+#define OPEN_PCT     25.0 /* of the time: what is left open below it is not worth saying */
+#define OPEN_SHARE   0.5  /* ... nor below this part of the time in which the sender did not run */
+#define SMALLEST_PCT 3.0  /* causes below it are left out */
+#define MAX_MISSING  4
 #define ENOUGH_CPU_PCT \
 	90.0 /* a receiver that is able to run so long is what the window waits for */
 #define MAX_TEXT_BYTES 1024
@@ -136,6 +137,21 @@ static void fold(struct verdict *v)
 	}
 }
 
+/* Shares as close as that do not rank causes: the table does, which has what is mended more easily first. */
+static void lift_first(struct verdict *v)
+{
+	size_t best = 0;
+	struct candidate c;
+
+	for (size_t i = 1; i < v->n_causes; i++)
+		if (v->causes[0].finding.share_pct - v->causes[i].finding.share_pct <= TIE_PCT &&
+		    v->causes[i].order < v->causes[best].order)
+			best = i;
+	c = v->causes[best];
+	memmove(v->causes + 1, v->causes, best * sizeof(c));
+	v->causes[0] = c;
+}
+
 static void rank(struct verdict *v)
 {
 	/* Insertion: a handful of items, and equal ones stay in the table's order. */
@@ -153,47 +169,63 @@ static void rank(struct verdict *v)
 	}
 	while (v->n_causes && v->causes[v->n_causes - 1].finding.share_pct < SMALLEST_PCT)
 		v->n_causes--;
+	lift_first(v);
 }
 
 static void say_ties(struct verdict *v, struct wp_pool *pool)
 {
 	struct wp_finding *first = &v->causes[0].finding, *second = &v->causes[1].finding;
 
-	if (v->n_causes < 2 || first->share_pct - second->share_pct > TIE_PCT)
+	if (v->n_causes < 2 || first->share_pct - second->share_pct > TIE_PCT ||
+	    strstr(first->rule, "run_queue")) /* its other half: what ran when it did not wait */
 		return;
-	first->says = wp_pool_printf(
-		pool,
-		"%s; %s explains as much (%.0f %% against %.0f %%), so it is open which of the two "
-		"comes first",
-		first->says, second->rule, second->share_pct, first->share_pct);
+	first->says = wp_pool_printf(pool, "%s; the next cause weighs about as much", first->says);
 }
 
 /* ---- what is left open ------------------------------------------------------------------------ */
 
-static void say_not_explained(const struct verdict *v, const struct wp_run *run,
-			      struct wp_pool *pool, struct wp_finding *ret)
+/* What the causes leave open, in per cent of the time; 0 = nothing worth saying. */
+static double open_pct(const struct verdict *v, const struct wp_facts *f)
 {
-	double best = v->n_causes ? v->causes[0].finding.share_pct : 0;
+	double sum = 0, idle, left;
+
+	for (size_t i = 0; i < v->n_causes; i++)
+		sum += v->causes[i].finding.share_pct;
+	if (sum < OPEN_PCT)
+		return 100 - sum;
+	idle = 100 - wp_num_or(f->sender.on_cpu_pct, 0);
+	left = 100 - sum < idle - sum ? 100 - sum : idle - sum;
+	return left > OPEN_PCT && left > OPEN_SHARE * idle ? left : 0;
+}
+
+static void put_side(struct wp_buf *b, const struct wp_side *s, const char *before)
+{
+	if (!wp_has(s->on_cpu_pct))
+		return;
+	wp_buf_printf(b, "%sthe %s's thread ran %.0f %% of the time", before, s->word,
+		      s->on_cpu_pct.v);
+	if (wp_num_or(s->delay_pct, 0) >= 1)
+		wp_buf_printf(b, " and waited %.0f %% for a CPU", s->delay_pct.v);
+}
+
+static void say_not_explained(const struct verdict *v, const struct wp_facts *f, double open,
+			      struct wp_finding *ret)
+{
 	_cleanup_buf_ struct wp_buf b = WP_BUF(MAX_TEXT_BYTES);
 
 	*ret = (struct wp_finding) { .rule = WP_NOT_EXPLAINED,
 				     .confidence = "high",
-				     .share_pct = 100 - best };
+				     .share_pct = open };
 	if (v->n_causes)
-		wp_buf_printf(&b, "no single cause explains more than %.0f %% of the limit", best);
+		wp_buf_printf(&b, "about %.0f %% of the time is not explained", open);
 	else
-		wp_buf_puts(
-			&b,
-			"nothing that was measured was full or closed long enough to be the limit");
+		wp_buf_puts(&b, "nothing that was measured was full or closed for long");
+	put_side(&b, &f->sender, ": ");
+	put_side(&b, &f->receiver, wp_has(f->sender.on_cpu_pct) ? ", " : ": ");
 	for (size_t i = 0; i < v->n_missing; i++)
 		wp_buf_printf(&b, "%s%s", i ? "; " : "; missing to know: ", v->missing[i]);
-	if (!v->n_missing)
-		wp_buf_puts(
-			&b,
-			"; what the CPUs' time went into inside the kernel, and what lies between the hosts, "
-			"is not in this record");
-	ret->says = wp_pool_strdup(pool, wp_buf_text(&b));
-	if (run->n_hosts < 2)
+	ret->says = wp_pool_strdup(f->pool, wp_buf_text(&b));
+	if (f->run->n_hosts < 2)
 		ret->advice[ret->n_advice++] =
 			"run `whyperf serve` at the other end, so that its CPUs and threads are in the record";
 	if (ret->n_advice < WP_FINDING_ADVICE)
@@ -204,7 +236,8 @@ int wp_explain(struct wp_run *run)
 {
 	struct wp_finding *findings;
 	_cleanup_free_ struct verdict *v = calloc(1, sizeof(*v));
-	struct wp_facts f;
+	struct wp_facts f, of = { 0 };
+	double open;
 	bool both = run->test.direction && !strcmp(run->test.direction, "both"), any = false;
 	size_t n = 0;
 
@@ -215,6 +248,7 @@ int wp_explain(struct wp_run *run)
 	for (int forward = 1; forward >= 0; forward--) {
 		if (!wp_facts_gather(run, forward, &run->pool, &f))
 			continue;
+		of = any ? of : f;
 		any = true;
 		ask(v, &f, !both ? NULL : forward ? "client to server" : "server to client");
 	}
@@ -228,8 +262,9 @@ int wp_explain(struct wp_run *run)
 		return -ENOMEM;
 	for (size_t i = 0; i < v->n_causes && i < WP_EXPLAIN_CAUSES; i++)
 		findings[n++] = v->causes[i].finding;
-	if (!v->n_causes || v->causes[0].finding.share_pct < EXPLAINED_PCT)
-		say_not_explained(v, run, &run->pool, &findings[n++]);
+	open = open_pct(v, &of);
+	if (open > 0)
+		say_not_explained(v, &of, open, &findings[n++]);
 	for (size_t i = 0; i < v->n_notes && i < WP_EXPLAIN_NOTES; i++)
 		findings[n++] = v->notes[i].finding;
 	for (size_t i = 0; i < n; i++)

@@ -4,9 +4,9 @@
  * are ranked by the share of the limit that each explains.
  *
  * The share is of wall time and means: for so long the path was held by this. A sender that is on its CPU 99 % of the
- * time is held by that CPU; one that waits 51 % of the time for a CPU is held by whoever else runs there. Shares of
- * different rules may overlap (a closed window and the slow reader behind it); where two causes are within 10 % of each
- * other no single one is named: the first says so.
+ * time is held by that CPU; one that waits 51 % of the time for a CPU is held by whoever else runs there, and for the
+ * other 49 % by that CPU. Shares of different rules may overlap (a closed window and the slow reader behind it); causes
+ * within 10 points of the largest stand in the table's order, and the first says that the next weighs about as much.
  *
  *	wp_explain(&run);                   fills run->findings: at most 3 causes, what is not explained, notes
  *	wp_explain_time(&run, 0, &t);       what the client's time went into
@@ -23,7 +23,7 @@
 #define WP_EXPLAIN_NOTES  5
 #define WP_EXPLAIN_MAX    (WP_EXPLAIN_CAUSES + 1 + WP_EXPLAIN_NOTES)
 
-/* The finding that stands where the causes leave more than a quarter of the limit open. */
+/* The finding that stands where the causes leave more than a quarter of the time open. */
 #define WP_NOT_EXPLAINED "not_explained"
 
 /* Replaces run->findings; 0 or -ENOMEM. A run without flows or that moved nothing gets none. */

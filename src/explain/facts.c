@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#define LARGE_BUFFER       4.0 /* times rate x round trip: the buffer is not the reason */
+#define LARGE_BUFFER_BYTES (1024.0 * 1024)
+
 /* Collects a figure over flows or rows. */
 struct gather {
 	double sum, min;
@@ -228,6 +231,78 @@ static size_t count_rows(const struct wp_facts *f, bool forward, const struct wp
 	return rows;
 }
 
+static void excuse(struct wp_side *s, const struct wp_side *other)
+{
+	double blocked = wp_has(s->runnable_pct) ? 100 - s->runnable_pct.v : 0;
+	double delay = wp_num_or(other->delay_pct, 0);
+
+	/* Where the other end never rests, it is the other's matter, not only that of who disturbs it. */
+	if (delay < WP_DELAY_PCT || blocked < 0 || other->runnable_pct.v >= WP_FULL_PCT)
+		return;
+	s->excused_pct = blocked < delay ? blocked : delay;
+}
+
+struct wp_num wp_facts_bdp_bytes(const struct wp_facts *f)
+{
+	struct wp_num rtt = wp_has(f->mean_rtt_us) ? f->mean_rtt_us : f->min_rtt_us;
+
+	if (!wp_has(f->flow_bps))
+		return f->flow_bps;
+	if (!wp_has(rtt))
+		return rtt;
+	return wp_num(f->flow_bps.v / 8 * rtt.v / 1e6);
+}
+
+bool wp_facts_large_buffer(const struct wp_facts *f)
+{
+	struct wp_num bdp = wp_facts_bdp_bytes(f);
+
+	return wp_has(f->rcvbuf_bytes) && wp_has(bdp) && f->rcvbuf_bytes.v >= LARGE_BUFFER_BYTES &&
+	       f->rcvbuf_bytes.v >= LARGE_BUFFER * bdp.v;
+}
+
+bool wp_facts_delayed_reader(const struct wp_facts *f)
+{
+	double delay = wp_num_or(f->receiver.delay_pct, 0);
+
+	return wp_facts_large_buffer(f) &&
+	       (delay >= WP_DELAY_MAIN_PCT ||
+		(delay >= WP_DELAY_PCT && delay >= wp_num_or(f->rwnd_wall_pct, 0)));
+}
+
+bool wp_facts_small_writes(const struct wp_facts *f)
+{
+	const struct wp_side *s = &f->sender;
+
+	return wp_has(s->call_bytes) && s->call_bytes.v < WP_SMALL_CALL_BYTES &&
+	       wp_has(s->on_cpu_pct) && s->runnable_pct.v + s->excused_pct >= WP_NEAR_FULL_PCT;
+}
+
+struct wp_num wp_facts_lost(const struct wp_facts *f)
+{
+	double lost;
+
+	if (!wp_has(f->retransmits))
+		return f->retransmits;
+	lost = f->retransmits.v - wp_num_or(f->dsacks, 0);
+	return wp_num(lost > 0 ? lost : 0);
+}
+
+bool wp_facts_held(const struct wp_facts *f)
+{
+	struct wp_num lost = wp_facts_lost(f);
+
+	if (wp_has(f->run->test.target_bps))
+		return true;
+	if (f->congestion && !strncmp(f->congestion, "bbr", 3))
+		return true;
+	if (wp_has(lost) && wp_has(f->packets) && lost.v > WP_LOSS_SHARE * f->packets.v)
+		return true;
+	if (wp_num_or(f->sndbuf_limited_pct, 0) >= WP_LIMITED_PCT)
+		return true;
+	return wp_num_or(f->rwnd_limited_pct, 0) >= WP_LIMITED_PCT && !wp_facts_delayed_reader(f);
+}
+
 bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *pool,
 		     struct wp_facts *ret)
 {
@@ -253,6 +328,14 @@ bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *poo
 		 !strncmp(run->test.target, "127.", 4) || !strcmp(run->test.target, "localhost") ||
 		 !strcmp(run->test.target, "::1"));
 	gather_flows(f, forward);
+	f->one_cpu = f->same_machine && f->sender.stays && f->receiver.stays &&
+		     wp_has(f->sender.cpu) && wp_has(f->receiver.cpu) &&
+		     f->sender.cpu.v == f->receiver.cpu.v;
+	excuse(&f->sender, &f->receiver);
+	excuse(&f->receiver, &f->sender);
+	f->receiver.polls = run->test.receive_method &&
+			    !strncmp(run->test.receive_method, "discard", 7) &&
+			    (!run->test.direction || strcmp(run->test.direction, "both"));
 	f->wait_pct = f->sender.runnable_pct;
 	if (wp_has(f->wait_pct))
 		f->wait_pct.v = f->wait_pct.v < 100 ? 100 - f->wait_pct.v : 0;

@@ -17,6 +17,7 @@
 #define WP_DELAY_MAIN_PCT   25.0 /* ... and the main thing */
 #define WP_LIMITED_PCT      20.0 /* rwnd_limited, sndbuf_limited of busy time: a cause */
 #define WP_LIMITED_NOTE_PCT 5.0
+#define WP_LOSS_SHARE       0.0005 /* of the segments: below it loss limits nothing here */
 #define WP_ZERO_RTT_US      200.0 /* min_rtt of a path without distance: loopback, veth, one switch */
 #define WP_SMALL_CALL_BYTES 8192.0 /* below it the call costs more than the copy */
 #define WP_STEAL_PCT        1.0
@@ -32,7 +33,10 @@ struct wp_side {
 	size_t n_threads,
 		n_full; /* n_full: those that are able to run WP_NEAR_FULL_PCT of the time */
 	struct wp_num on_cpu_pct, delay_pct;
-	struct wp_num runnable_pct;   /* the two together */
+	struct wp_num runnable_pct; /* the two together */
+	double excused_pct; /* it was blocked while the other end waited for a CPU that others use: at most so long, so
+			       it may have been blocked by nothing else */
+	bool polls; /* a receiver that asks for data without sleeping: its CPU is busy in any case */
 	struct wp_num cpu;            /* where that thread runs */
 	bool stays;                   /* it did not move between CPUs */
 	const struct wp_cpu_use *use; /* of that CPU; NULL = not known */
@@ -46,6 +50,7 @@ struct wp_facts {
 	struct wp_side sender, receiver;
 	bool same_machine;
 	bool local_delivery; /* veth or lo: the peer's receive path runs on the sending CPU */
+	bool one_cpu;        /* both ends' threads stay on the same one */
 	size_t n_flows;
 	double seconds;          /* measured window; 0 = not known */
 	double rate_bps;         /* sum of the flows, at the receivers where known */
@@ -80,6 +85,19 @@ double wp_facts_rows_above(const struct wp_facts *f, size_t offset, double thres
 
 /* Sum of the counters called `name` in both hosts' counts; absent when none moved. */
 struct wp_num wp_facts_count(const struct wp_facts *f, const char *name);
+
+/* A receive buffer that no round trip seen here fills: where its window closes, the reader is why. */
+bool wp_facts_large_buffer(const struct wp_facts *f);
+/* A large window that closes because the reader waits for a CPU. */
+bool wp_facts_delayed_reader(const struct wp_facts *f);
+/* The sender's CPU time goes into small system calls: it runs, or waits for CPUs that others use, nearly always. */
+bool wp_facts_small_writes(const struct wp_facts *f);
+/* Segments that had to be sent again and did not arrive twice. */
+struct wp_num wp_facts_lost(const struct wp_facts *f);
+/* Something other than the ends' CPUs is known to have stopped the sender: a window, loss, bbr, a rate asked for. */
+bool wp_facts_held(const struct wp_facts *f);
+/* rate x round trip of a flow, in bytes; absent where either is. */
+struct wp_num wp_facts_bdp_bytes(const struct wp_facts *f);
 
 /* A CPU of that side with less than half of its time busy, other than `not`; -1 = none. */
 int wp_side_free_cpu(const struct wp_side *s, int not_this, int nor_this);

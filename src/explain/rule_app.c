@@ -19,13 +19,6 @@ static bool is_full(const struct wp_side *s)
 	       wp_num_or(s->delay_pct, 0) < WP_DELAY_MAIN_PCT;
 }
 
-/* Then the other end's work is what the sender waits for, and is made larger by its small writes. */
-static bool share_a_cpu(const struct wp_facts *f)
-{
-	return f->same_machine && f->sender.stays && f->receiver.stays && wp_has(f->sender.cpu) &&
-	       wp_has(f->receiver.cpu) && f->sender.cpu.v == f->receiver.cpu.v;
-}
-
 enum wp_rule_answer wp_rule_small_writes(const struct wp_facts *f, struct wp_finding *ret)
 {
 	const struct wp_side *s = &f->sender;
@@ -37,7 +30,8 @@ enum wp_rule_answer wp_rule_small_writes(const struct wp_facts *f, struct wp_fin
 		return WP_RULE_NO;
 	if (!wp_has(s->on_cpu_pct))
 		return wp_lacks(f, ret, "the CPU use of the sender's threads", s->on_cpu_pct);
-	if (s->runnable_pct.v < WP_FULL_PCT || (!is_full(s) && !share_a_cpu(f)))
+	/* Others may take the CPU from either end: then the calls still are what the sender's own time goes into. */
+	if (!wp_facts_small_writes(f))
 		return WP_RULE_NO;
 	calls_per_s = s->call_bytes.v > 0 ? f->rate_bps / 8 / s->call_bytes.v : 0;
 	wp_evidence(f, ret, s->word, WP_SCOPE_END, "mean_call_bytes", s->call_bytes);
@@ -46,9 +40,9 @@ enum wp_rule_answer wp_rule_small_writes(const struct wp_facts *f, struct wp_fin
 		wp_evidence(f, ret, s->word, WP_SCOPE_CPU, "system_pct", s->use->system_pct);
 	wp_advise_command(f, ret, "length l", "-l 128K");
 	return wp_find(
-		f, ret, s->runnable_pct.v, "high",
-		"the sender writes in small pieces: %.0f bytes a call, %.0f calls a second fill its CPU "
-		"(%.1f %%), and the calls cost more than the bytes",
+		f, ret, s->on_cpu_pct.v, is_full(s) ? "high" : "medium",
+		"the sender writes in small pieces: %.0f bytes a call, %.0f calls a second; its thread ran %.0f "
+		"%% of the time, and at this size the calls cost more than the bytes",
 		s->call_bytes.v, calls_per_s, s->on_cpu_pct.v);
 }
 
@@ -89,15 +83,15 @@ enum wp_rule_answer wp_rule_segment_offload(const struct wp_facts *f, struct wp_
 	if (!full && (wp_num_or(u->busy_pct, 0) < WP_NEAR_FULL_PCT ||
 		      wp_num_or(u->softirq_pct, 0) < WP_SOFTIRQ_SHARE * u->busy_pct.v))
 		return WP_RULE_NO; /* the CPU may be busy with anything */
-	share = full ? full->runnable_pct.v : u->busy_pct.v;
+	share = full ? full->on_cpu_pct.v : u->busy_pct.v;
 	wp_evidence(f, ret, "receiver", WP_SCOPE_CPU, "softnet.processed", u->softnet_processed);
 	wp_evidence(f, ret, "flow", WP_SCOPE_FLOW, "mss_bytes", f->mss_bytes);
 	wp_evidence(f, ret, "receiver", WP_SCOPE_CPU, "busy_pct", u->busy_pct);
 	wp_evidence(f, ret, "receiver", WP_SCOPE_CPU, "softirq_pct", u->softirq_pct);
 	wp_advise(
 		f, ret,
-		"look at the offloads of both ends' interfaces: ethtool -k IFACE (tcp-segmentation-offload, "
-		"generic-receive-offload)");
+		"look at the offloads of both ends' interfaces (ethtool -k IFACE): tcp-segmentation-offload, "
+		"generic-receive-offload");
 	return wp_find(
 		f, ret, share, "medium",
 		"segments cross the stack almost one by one (%.1f of %.0f bytes a packet) and fill a CPU: "
@@ -128,9 +122,16 @@ enum wp_rule_answer wp_rule_target_rate(const struct wp_facts *f, struct wp_find
 	wp_evidence(f, ret, "flow", WP_SCOPE_END, "bits_per_second", f->flow_bps);
 	wp_evidence(f, ret, "sender", WP_SCOPE_THREAD, "cpu_pct", f->sender.on_cpu_pct);
 	wp_advise_command(f, ret, "bitrate b", "%s", "");
-	return wp_find(f, ret, 100 * met, "high",
-		       "the rate asked for is the limit: %s a stream with -b, reached %s", asked,
-		       got);
+	if (!stalled)
+		return wp_find(
+			f, ret, 100, "high",
+			"it sends as fast as asked and no faster: %s a stream with -b, reached %s",
+			asked, got);
+	return wp_find(
+		f, ret, wp_num_or(f->wait_pct, 100 * met), "high",
+		"the rate asked for, %s a stream with -b, left the sender idle %.0f %% of the time; it reached "
+		"%s because stalls are not made up for",
+		asked, wp_num_or(f->wait_pct, 100 * met), got);
 }
 
 enum wp_rule_answer wp_rule_app_limited(const struct wp_facts *f, struct wp_finding *ret)
@@ -154,7 +155,7 @@ enum wp_rule_answer wp_rule_app_limited(const struct wp_facts *f, struct wp_find
 	wp_evidence(f, ret, "sender", WP_SCOPE_THREAD, "cpu_pct", f->sender.on_cpu_pct);
 	return wp_find(
 		f, ret, share, wp_confidence(f->app_limited_pct.v >= WP_NEAR_FULL_PCT, -1),
-		"the sending program is the limit, and not by its CPU: it had nothing queued in %.0f %% of the "
-		"samples, its data was under way %.1f %% of the time, its thread ran %.1f %%",
+		"the sending program gives too little, and not for want of CPU: nothing was queued in %.0f %% of "
+		"the samples, data was under way %.0f %% of the time, its thread ran %.0f %%",
 		f->app_limited_pct.v, f->busy_pct.v, f->sender.on_cpu_pct.v);
 }

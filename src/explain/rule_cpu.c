@@ -6,9 +6,10 @@
 
 #include "explain/say.h"
 
-#define SOFTIRQ_SAY_PCT 5.0  /* of wall time: worth a clause */
-#define SHARED_MAIN_PCT 60.0 /* of a full CPU, by the two ends */
-#define QUOTA_SHARE     0.3  /* of the waiting: less foreign work than this does not explain it */
+#define SOFTIRQ_SAY_PCT  5.0  /* of wall time: worth a clause */
+#define SHARED_MAIN_PCT  60.0 /* of a full CPU, by the two ends */
+#define SHARED_LEAST_PCT 30.0
+#define QUOTA_SHARE      0.3 /* of the waiting: less foreign work than this does not explain it */
 
 /* "CPU 0", "its CPU". */
 static const char *cpu_name(const struct wp_side *s, char *out, size_t size)
@@ -58,7 +59,7 @@ static void split_text(const struct wp_cpu_use *u, char *out, size_t size)
 {
 	out[0] = '\0';
 	if (u && wp_has(u->user_pct) && wp_has(u->system_pct) && wp_has(u->softirq_pct))
-		snprintf(out, size, " (busy %.1f %%: user %.1f, system %.1f, softirq %.1f%s)",
+		snprintf(out, size, " (busy %.0f %%: user %.0f, system %.0f, softirq %.0f%s)",
 			 wp_num_or(u->busy_pct, 100), u->user_pct.v, u->system_pct.v,
 			 u->softirq_pct.v, doubtful(u) ? ", divided by luck" : "");
 }
@@ -79,13 +80,13 @@ static void softirq_text(const struct wp_facts *f, const struct wp_side *s, char
 	if (s == &f->sender)
 		snprintf(
 			out, size,
-			"; its softirq part is the receiver's packet processing, which veth and lo run on the "
-			"sender's CPU");
+			"; softirq is the receiver's packet processing, which veth and lo run on the sender's "
+			"CPU");
 	else
 		snprintf(
 			out, size,
-			"; its softirq part is the sender's processing of acknowledgements, which veth and lo run "
-			"on the CPU that sends them");
+			"; softirq is the sender's processing of acknowledgements, which veth and lo run on the "
+			"CPU that sends them");
 }
 
 static void advise_cpu(const struct wp_facts *f, const struct wp_side *s, struct wp_finding *ret)
@@ -106,12 +107,12 @@ static void advise_cpu(const struct wp_facts *f, const struct wp_side *s, struct
 		wp_advise_command(f, ret, "", "-Z");
 }
 
-/* The share of the limit that a full thread explains: less where only some of several are full. */
+/* The time that a full thread executed: less where only some of several are full. */
 static double thread_share(const struct wp_side *s)
 {
-	double part = s->n_threads > 1 ? (double)s->n_full / (double)s->n_threads : 1;
+	double part = s->n_threads > 1 && s->n_full ? (double)s->n_full / (double)s->n_threads : 1;
 
-	return s->runnable_pct.v * part;
+	return s->on_cpu_pct.v * part;
 }
 
 static enum wp_rule_answer say_full(const struct wp_facts *f, const struct wp_side *s, double share,
@@ -128,19 +129,47 @@ static enum wp_rule_answer say_full(const struct wp_facts *f, const struct wp_si
 	cpu_evidence(f, s, ret);
 	advise_cpu(f, s, ret);
 	if (wp_has(s->on_cpu_pct))
-		return wp_find(
-			f, ret, share, confidence,
-			"%s is the limit: the %s's thread was executing %.1f %% of the time%s%s%s",
-			cpu, s->word, s->on_cpu_pct.v, of, split, softirq);
-	return wp_find(f, ret, share, confidence, "%s, where the %s runs, is the limit%s%s", cpu,
+		return wp_find(f, ret, share, confidence,
+			       "%s is full: the %s's thread ran %.0f %% of the time%s%s%s", cpu,
+			       s->word, s->on_cpu_pct.v, of, split, softirq);
+	return wp_find(f, ret, share, confidence, "%s, where the %s runs, is full%s%s", cpu,
 		       s->word, split, softirq);
 }
 
+/* Others had the CPU for a part of the time; for the rest it is this thread that fills it. */
+static enum wp_rule_answer say_its_part(const struct wp_facts *f, const struct wp_side *s,
+					const struct wp_side *other, struct wp_finding *ret)
+{
+	char cpu[48], rest[96];
+
+	cpu_name(s, cpu, sizeof(cpu));
+	thread_evidence(f, s, ret);
+	cpu_evidence(f, s, ret);
+	advise_cpu(f, s, ret);
+	if (s->runnable_pct.v >= WP_FULL_PCT)
+		snprintf(rest, sizeof(rest), "waiting for a CPU accounts for the rest");
+	else
+		snprintf(rest, sizeof(rest),
+			 "waiting for CPUs, its own or the %s's, can account for the rest",
+			 other->word);
+	return wp_find(f, ret, thread_share(s), "medium",
+		       "the %s's own work took %.0f %% of the time%s%s; %s", s->word,
+		       s->on_cpu_pct.v, s->stays ? " on " : "", s->stays ? cpu : "", rest);
+}
+
+/* Does the kernel keep softirqs out of a thread's time? Else they are in it already. */
+static bool counts_softirqs_apart(const struct wp_side *s)
+{
+	const char *mode = s->cpus ? s->cpus->inventory.cpu_accounting : NULL;
+
+	return mode && strcmp(mode, "ticks");
+}
+
 static enum wp_rule_answer full_cpu(const struct wp_facts *f, const struct wp_side *s,
-				    struct wp_finding *ret)
+				    const struct wp_side *other, struct wp_finding *ret)
 {
 	double busy = s->use ? wp_num_or(s->use->busy_pct, -1) : -1;
-	double work;
+	double work, delay = wp_num_or(s->delay_pct, 0);
 
 	if (!wp_has(s->on_cpu_pct)) {
 		if (busy < 0)
@@ -152,33 +181,43 @@ static enum wp_rule_answer full_cpu(const struct wp_facts *f, const struct wp_si
 			return WP_RULE_NO;
 		return say_full(f, s, busy, "low", ret);
 	}
-	if (wp_num_or(s->delay_pct, 0) >= WP_DELAY_MAIN_PCT)
-		return WP_RULE_NO; /* the run-queue rules' matter */
-	if (s->runnable_pct.v >= WP_FULL_PCT)
+	if (s->polls) {
+		if (s->runnable_pct.v < WP_FULL_PCT || other->runnable_pct.v >= WP_NEAR_FULL_PCT)
+			return WP_RULE_NO;
+		return wp_lacks(f, ret, "how much of its CPU the receiver needs",
+				wp_absent("it polls, so it is busy in any case"));
+	}
+	if (s->runnable_pct.v >= WP_FULL_PCT && delay < WP_DELAY_MAIN_PCT)
 		return say_full(f, s, thread_share(s),
 				wp_confidence(s->n_full == s->n_threads && f->seconds >= 0.5, -1),
 				ret);
+	/* Of two ends that others disturb, the one that works longer for the same data is the slower one. */
+	if (s->runnable_pct.v + s->excused_pct >= WP_FULL_PCT && !wp_facts_held(f) &&
+	    (s->runnable_pct.v >= WP_FULL_PCT ||
+	     s->on_cpu_pct.v >= wp_num_or(other->on_cpu_pct, 0)))
+		return say_its_part(f, s, other, ret);
 	/* Interrupt work between the thread's turns fills the CPU too. */
 	work = busy < 0 ? 0 : s->on_cpu_pct.v + wp_num_or(s->use->softirq_pct, 0);
-	if (busy >= WP_FULL_PCT && work >= WP_NEAR_FULL_PCT)
+	if (busy >= WP_FULL_PCT && work >= WP_NEAR_FULL_PCT && delay < WP_DELAY_PCT &&
+	    counts_softirqs_apart(s))
 		return say_full(f, s, busy, doubtful(s->use) ? "low" : "medium", ret);
 	return WP_RULE_NO;
 }
 
 enum wp_rule_answer wp_rule_sender_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
-	return full_cpu(f, &f->sender, ret);
+	return full_cpu(f, &f->sender, &f->receiver, ret);
 }
 
 enum wp_rule_answer wp_rule_receiver_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
-	return full_cpu(f, &f->receiver, ret);
+	return full_cpu(f, &f->receiver, &f->sender, ret);
 }
 
 enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
 	const struct wp_side *s = &f->sender, *r = &f->receiver;
-	double both, busy;
+	double both, busy, wants;
 	char split[128];
 	int cpu, free_cpu;
 
@@ -187,11 +226,14 @@ enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_findi
 	if (!wp_has(s->cpu) || !wp_has(r->cpu))
 		return wp_lacks(f, ret, "the CPUs that both ends ran on",
 				wp_has(s->cpu) ? r->cpu : s->cpu);
-	if (!s->stays || !r->stays || s->cpu.v != r->cpu.v)
+	if (!f->one_cpu)
 		return WP_RULE_NO;
 	both = wp_num_or(s->on_cpu_pct, 0) + wp_num_or(r->on_cpu_pct, 0);
 	busy = s->use ? wp_num_or(s->use->busy_pct, 0) : 0;
-	if (both < WP_NEAR_FULL_PCT && (busy < WP_FULL_PCT || both < SHARED_MAIN_PCT))
+	wants = wp_num_or(s->runnable_pct, 0) > wp_num_or(r->runnable_pct, 0) ? s->runnable_pct.v
+									      : r->runnable_pct.v;
+	if (both < WP_NEAR_FULL_PCT && (busy < WP_FULL_PCT || both < SHARED_MAIN_PCT) &&
+	    (wants < WP_NEAR_FULL_PCT || both < SHARED_LEAST_PCT))
 		return WP_RULE_NO; /* else others fill it: the run-queue rules' matter */
 	cpu = (int)s->cpu.v;
 	split_text(s->use, split, sizeof(split));
@@ -204,10 +246,8 @@ enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_findi
 	if (free_cpu >= 0)
 		wp_advise_command(f, ret, "cpu peer-cpu", "--cpu %d --peer-cpu %d", cpu, free_cpu);
 	return wp_find(
-		f, ret, both > busy ? both : busy,
-		wp_has(s->on_cpu_pct) && wp_has(r->on_cpu_pct) ? "high" : "medium",
-		"CPU %d is the limit, and both ends share it: the sender's thread %.1f %%, the receiver's "
-		"%.1f %%%s",
+		f, ret, both, wp_has(s->on_cpu_pct) && wp_has(r->on_cpu_pct) ? "high" : "medium",
+		"both ends share CPU %d: the sender's thread ran %.0f %% of the time, the receiver's %.0f %%%s",
 		cpu, wp_num_or(s->on_cpu_pct, 0), wp_num_or(r->on_cpu_pct, 0), split);
 }
 
@@ -254,17 +294,17 @@ enum wp_rule_answer wp_rule_softirq_cpu(const struct wp_facts *f, struct wp_find
 	wp_evidence(f, ret, at, WP_SCOPE_CPU, "softnet.time_squeeze", u->softnet_squeezed);
 	wp_advise(
 		f, ret,
-		"spread the receive work on the receiver: more queues (ethtool -L), other IRQ affinity, or "
-		"RPS (queues/rx-0/rps_cpus)");
+		"spread the receive work over the receiver's CPUs: more queues (ethtool -L), the queues' "
+		"IRQ affinity, or RPS (queues/rx-0/rps_cpus)");
 	if (f->n_flows > 1 && one_rx_cpu(f))
 		return wp_find(
 			f, ret, u->busy_pct.v, doubtful(u) ? "medium" : "high",
-			"CPU %d is the limit: it processes the received packets of all %zu flows (one queue, "
+			"CPU %d is full: it processes the received packets of all %zu flows (one queue, "
 			"or a collision of hashes) and was busy %.1f %%, %.1f %% in softirqs",
 			cpu, f->n_flows, u->busy_pct.v, wp_num_or(u->softirq_pct, 0));
 	return wp_find(
 		f, ret, u->busy_pct.v, doubtful(u) ? "medium" : "high",
-		"CPU %d is the limit: it processes the receiver's packets and was busy %.1f %%, %.1f %% in "
+		"CPU %d is full: it processes the receiver's packets and was busy %.1f %%, %.1f %% in "
 		"softirqs, while the receiver's thread runs elsewhere",
 		cpu, u->busy_pct.v, wp_num_or(u->softirq_pct, 0));
 }
@@ -289,27 +329,62 @@ static void advise_queue(const struct wp_facts *f, const struct wp_side *s, stru
 {
 	const struct wp_side *other = s == &f->sender ? &f->receiver : &f->sender;
 	const char *option = s->host == &f->run->hosts[0] ? "cpu" : "peer-cpu";
-	int here = wp_has(s->cpu) ? (int)s->cpu.v : -1;
-	int there = f->same_machine && wp_has(other->cpu) ? (int)other->cpu.v : -1;
-	int cpu = wp_side_free_cpu(s, here, there);
+	int here = s->stays && wp_has(s->cpu) ? (int)s->cpu.v : -1;
+	int there = f->same_machine && other->stays && wp_has(other->cpu) ? (int)other->cpu.v : -1;
+	int cpu = here >= 0 ? wp_side_free_cpu(s, here, there) : -1;
 
 	if (cpu >= 0)
 		wp_advise_command(f, ret, option, "--%s %d", option, cpu);
-	if (here >= 0)
-		wp_advise(
-			f, ret,
-			"see what else runs on CPU %d of the %s: ps -eLo psr,pcpu,comm --sort=-pcpu",
-			here, s->word);
-	else
+	if (here < 0 && f->same_machine &&
+	    (!s->host || wp_num_or(s->host->inventory.cpus_online, 1) >= 2))
+		wp_advise_command(f, ret, "cpu peer-cpu", "--cpu 0 --peer-cpu 1");
+	else if (here < 0)
 		wp_advise_command(f, ret, option, "--%s 0", option);
+	wp_advise(f, ret, "see what else runs%s: ps -eLo psr,pcpu,pid,comm --sort=-pcpu | head",
+		  f->same_machine   ? ""
+		  : s == &f->sender ? " on the sender"
+				    : " on the receiver");
+}
+
+/* How long others kept that side's thread from running: where both ends stay on one CPU, the other end's turns are not
+ * theirs. */
+static double foreign_delay(const struct wp_facts *f, const struct wp_side *s)
+{
+	const struct wp_side *other = s == &f->sender ? &f->receiver : &f->sender;
+	double delay = wp_num_or(s->delay_pct, 0);
+
+	if (f->one_cpu)
+		delay -= wp_num_or(other->on_cpu_pct, 0);
+	return delay > 0 ? delay : 0;
+}
+
+static void queue_evidence(const struct wp_facts *f, const struct wp_side *s,
+			   struct wp_finding *ret)
+{
+	thread_evidence(f, s, ret);
+	if (s->use)
+		wp_evidence(f, ret, where(f, s), WP_SCOPE_CPU, "busy_pct", s->use->busy_pct);
+	if (s->thread)
+		wp_evidence(f, ret, s->word, WP_SCOPE_THREAD, "involuntary_switches",
+			    s->thread->involuntary_switches);
+}
+
+/* One finding where one machine's load disturbs both ends: that of the end which waits longer. */
+static bool other_says_it(const struct wp_facts *f, const struct wp_side *s)
+{
+	const struct wp_side *other = s == &f->sender ? &f->receiver : &f->sender;
+	double mine = foreign_delay(f, s), its = foreign_delay(f, other);
+
+	return f->same_machine && wp_has(other->on_cpu_pct) &&
+	       (its > mine || (its == mine && s == &f->receiver));
 }
 
 static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_side *s,
 				     struct wp_finding *ret)
 {
-	double delay, foreign, share;
-	const char *by = "";
-	char cpu[48], text[128] = "";
+	const struct wp_side *other = s == &f->sender ? &f->receiver : &f->sender;
+	double delay, foreign = -1;
+	char cpu[48], text[128] = "", too[96] = "";
 
 	if (!wp_has(s->delay_pct) || !wp_has(s->on_cpu_pct))
 		return wp_lacks(f, ret,
@@ -317,36 +392,38 @@ static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_s
 					       "how long the %s's threads waited for a CPU",
 					       s->word),
 				s->delay_pct);
-	delay = s->delay_pct.v;
-	if (delay < WP_DELAY_PCT)
+	delay = foreign_delay(f, s);
+	if (delay < WP_DELAY_PCT || other_says_it(f, s))
 		return WP_RULE_NO;
-	/* A thread that always wants to run is limited by its CPU alone, and by half of it when others take the rest. */
-	share = delay >= WP_DELAY_MAIN_PCT && s->runnable_pct.v >= WP_NEAR_FULL_PCT
-			? s->runnable_pct.v
-			: delay;
-	foreign = foreign_pct(f, s);
-	cpu_name(s, cpu, sizeof(cpu));
-	if (s->use && wp_num_or(s->use->busy_pct, 100) - s->on_cpu_pct.v < QUOTA_SHARE * delay) {
-		by = "; the CPU was idle meanwhile, so a CPU quota (cgroup) is likely";
+	if (s->use && wp_has(s->use->busy_pct))
+		foreign = foreign_pct(f, s);
+	if (foreign >= 0 && foreign < QUOTA_SHARE * delay) {
+		snprintf(text, sizeof(text),
+			 "; the CPU was idle meanwhile, so a CPU quota (cgroup) is likely");
 		wp_advise(
 			f, ret,
-			"look at the CPU quota of the %s: cpu.max and nr_throttled in cpu.stat of its cgroup",
+			"look at the CPU quota of the %s's cgroup: cpu.max, and nr_throttled in cpu.stat",
 			s->word);
 	} else if (foreign >= 1) {
-		snprintf(text, sizeof(text), "; other work took %.1f %% of that CPU", foreign);
+		snprintf(text, sizeof(text), "; other work took %.0f %% of that CPU", foreign);
 	}
-	thread_evidence(f, s, ret);
-	if (s->use)
-		wp_evidence(f, ret, where(f, s), WP_SCOPE_CPU, "busy_pct", s->use->busy_pct);
-	if (s->thread)
-		wp_evidence(f, ret, s->word, WP_SCOPE_THREAD, "involuntary_switches",
-			    s->thread->involuntary_switches);
+	if (s->stays && wp_has(s->cpu))
+		snprintf(cpu, sizeof(cpu), "CPU %d", (int)s->cpu.v);
+	else
+		snprintf(cpu, sizeof(cpu), "a CPU (it is not pinned)");
+	queue_evidence(f, s, ret);
+	if (f->same_machine && foreign_delay(f, other) >= WP_DELAY_PCT) {
+		snprintf(too, sizeof(too), "; the %s waited %.0f %%", other->word,
+			 other->delay_pct.v);
+		queue_evidence(f, other, ret);
+	}
 	advise_queue(f, s, ret);
 	return wp_find(
-		f, ret, share, wp_confidence(delay >= WP_DELAY_MAIN_PCT, -1),
-		"the %s shares its CPU: its thread was able to run but waited for %s %.1f %% of the time, and "
-		"ran %.1f %%%s%s",
-		s->word, cpu, delay, s->on_cpu_pct.v, text, by);
+		f, ret, delay,
+		wp_confidence(delay >= WP_DELAY_MAIN_PCT && s->stays && !s->polls, -1),
+		"the %s's thread was able to run but waited %.0f %% of the time for %s, and ran %.0f %%%s%s%s",
+		s->word, s->delay_pct.v, cpu, s->on_cpu_pct.v,
+		s->polls ? " (it polls, so it always wants to)" : "", text, too);
 }
 
 enum wp_rule_answer wp_rule_sender_run_queue(const struct wp_facts *f, struct wp_finding *ret)

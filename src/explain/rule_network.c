@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rule_network.c - between the two sockets: congestion control, loss, a queue, pacing. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -9,21 +10,32 @@
 #define MAINLY_PCT        50.0
 #define BUSY_CPU_PCT      90.0
 #define IDLE_CPU_PCT      60.0
+#define BUSY_RECEIVER_PCT 80.0
 #define QUEUE_RTT_US      1000.0
 #define QUEUE_RTT_TIMES   10.0
 #define BLOAT_US          5000.0
 #define SPURIOUS_SHARE    0.7 /* of the retransmissions reported as duplicates: they were not needed */
-#define LOSS_SHARE        0.0005 /* of the segments: below it loss limits nothing here */
 #define LOSS_SEVERE_SHARE 0.01
 #define PACED_LOW         0.9
 #define PACED_HIGH        1.05
 #define WINDOW_FULL       0.9
+#define QUEUED_BYTES      65536.0 /* as many wait in the send buffer on the mean */
+
+static bool is_bbr(const struct wp_facts *f)
+{
+	return f->congestion && !strncmp(f->congestion, "bbr", 3);
+}
 
 /* How long the network held a sender that wanted to go on. A thread that is busy most of the time is not held. */
 static double held_pct(const struct wp_facts *f)
 {
 	double pct;
 
+	/* Data that is queued all the time is not short for want of the thread, whatever that does. */
+	if (wp_has(f->network_pct) && is_bbr(f) && wp_num_or(f->notsent_bytes, 0) >= QUEUED_BYTES &&
+	    wp_num_or(f->app_limited_pct, 100) < HOLDS_PCT)
+		return f->busy_pct.v - wp_num_or(f->rwnd_wall_pct, 0) -
+		       wp_num_or(f->sndbuf_wall_pct, 0);
 	if (!wp_has(f->network_pct) || wp_num_or(f->sender.runnable_pct, 0) >= BUSY_CPU_PCT)
 		return wp_num_or(f->network_pct, 0);
 	/* Below that, data is queued and waits while the thread makes more of it: the wait need not be the thread's. */
@@ -38,27 +50,11 @@ static bool window_holds(const struct wp_facts *f)
 	       wp_num_or(f->sndbuf_limited_pct, 0) >= WP_LIMITED_PCT;
 }
 
-static bool is_bbr(const struct wp_facts *f)
-{
-	return f->congestion && !strncmp(f->congestion, "bbr", 3);
-}
-
-/* Segments that had to be sent again and did not arrive twice. */
-static struct wp_num lost_segments(const struct wp_facts *f)
-{
-	double lost;
-
-	if (!wp_has(f->retransmits))
-		return f->retransmits;
-	lost = f->retransmits.v - wp_num_or(f->dsacks, 0);
-	return wp_num(lost > 0 ? lost : 0);
-}
-
 static bool really_loses(const struct wp_facts *f)
 {
-	struct wp_num lost = lost_segments(f);
+	struct wp_num lost = wp_facts_lost(f);
 
-	return wp_has(lost) && wp_has(f->packets) && lost.v > LOSS_SHARE * f->packets.v &&
+	return wp_has(lost) && wp_has(f->packets) && lost.v > WP_LOSS_SHARE * f->packets.v &&
 	       lost.v > (1 - SPURIOUS_SHARE) * f->retransmits.v;
 }
 
@@ -88,6 +84,7 @@ static bool long_queue(const struct wp_facts *f)
 
 enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct wp_finding *ret)
 {
+	char resent[96] = "";
 	double held, spurious;
 
 	if (!f->congestion)
@@ -105,14 +102,17 @@ enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct 
 	spurious = wp_num_or(f->retransmits, 0) > 0
 			   ? 100 * wp_num_or(f->dsacks, 0) / f->retransmits.v
 			   : 0;
+	if (wp_num_or(f->retransmits, 0) > 0)
+		snprintf(resent, sizeof(resent),
+			 "; %.0f retransmissions, %.0f %% of them not needed", f->retransmits.v,
+			 spurious > 100 ? 100 : spurious);
 	return wp_find(
 		f, ret, held,
 		wp_confidence(wp_num_or(f->sender.on_cpu_pct, 100) < BUSY_CPU_PCT, -1),
-		"congestion control %s is the limit: on a path without distance (smallest round trip %.0f us, "
-		"mean %.0f us) its pacing holds the sender %.0f %% of the time; %.0f retransmissions, %.0f %% of "
-		"them not needed",
-		f->congestion, f->min_rtt_us.v, wp_num_or(f->mean_rtt_us, f->min_rtt_us.v), held,
-		wp_num_or(f->retransmits, 0), spurious > 100 ? 100 : spurious);
+		"congestion control %s held data back %.0f %% of the time, on a path without distance (smallest "
+		"round trip %.0f us, mean %.0f us)%s",
+		f->congestion, held, f->min_rtt_us.v, wp_num_or(f->mean_rtt_us, f->min_rtt_us.v),
+		resent);
 }
 
 /* Where packets were dropped, as far as counters tell. */
@@ -141,7 +141,7 @@ static void drop_evidence(const struct wp_facts *f, struct wp_finding *ret)
 
 enum wp_rule_answer wp_rule_loss(const struct wp_facts *f, struct wp_finding *ret)
 {
-	struct wp_num lost = lost_segments(f);
+	struct wp_num lost = wp_facts_lost(f);
 	double share, held;
 
 	if (!wp_has(lost) || !wp_has(f->packets))
@@ -166,11 +166,11 @@ enum wp_rule_answer wp_rule_loss(const struct wp_facts *f, struct wp_finding *re
 	else
 		wp_advise_command(f, ret, "congestion C", "-C bbr");
 	wp_advise(f, ret,
-		  "find where packets are dropped: tc -s qdisc, ip -s link and nstat on both ends");
+		  "see where packets are dropped, on both ends: tc -s qdisc; ip -s link; nstat");
 	return wp_find(
 		f, ret, held, wp_confidence(share >= LOSS_SEVERE_SHARE || wp_has(f->dsacks), -1),
-		"loss is the limit: %.0f of %.0f segments (%.2f %%) were sent again and had not arrived, and the "
-		"congestion window that it leaves holds the sender %.0f %% of the time",
+		"packets are lost: %.0f of %.0f segments (%.2f %%) had to be sent again, and data waited for the "
+		"congestion window %.0f %% of the time",
 		lost.v, f->packets.v, 100 * share, held);
 }
 
@@ -180,6 +180,15 @@ static bool queue_builds(const struct wp_facts *f)
 	bool many_times = f->mean_rtt_us.v >= QUEUE_RTT_US &&
 			  f->mean_rtt_us.v > QUEUE_RTT_TIMES * f->min_rtt_us.v;
 
+	/* A receiver that always wants to run and does not get its CPU is what the data queues for. */
+	if (wp_num_or(f->receiver.runnable_pct, 0) >= BUSY_RECEIVER_PCT &&
+	    wp_num_or(f->receiver.delay_pct, 0) >= WP_DELAY_MAIN_PCT)
+		return false;
+	/* Loss is the better word where round trips may be long because the ends wait for CPUs. */
+	if (wp_num_or(wp_facts_lost(f), 0) > LOSS_SEVERE_SHARE * wp_num_or(f->packets, 0) &&
+	    (wp_num_or(f->receiver.delay_pct, 0) >= WP_DELAY_MAIN_PCT ||
+	     wp_num_or(f->sender.delay_pct, 0) >= WP_DELAY_MAIN_PCT))
+		return false;
 	return many_times || (grown > BLOAT_US && grown > 2 * f->min_rtt_us.v);
 }
 
@@ -200,15 +209,13 @@ enum wp_rule_answer wp_rule_path_queue(const struct wp_facts *f, struct wp_findi
 	wp_evidence(f, ret, "flow", WP_SCOPE_INTERVAL, "notsent_bytes", f->notsent_bytes);
 	wp_advise(
 		f, ret,
-		"look for a shaper or the slowest link on the way: tc -s qdisc show on both ends; it lets "
-		"%s through",
-		rate);
+		"look for a shaper on both ends (tc -s qdisc show) and for the slowest link between them");
 	return wp_find(
-		f, ret, f->network_pct.v,
+		f, ret, held_pct(f),
 		wp_confidence(wp_num_or(f->receiver.runnable_pct, 100) < IDLE_CPU_PCT, -1),
-		"a queue on the path is the limit: the round trip grew from %.0f us to %.0f us while the sender's "
-		"thread ran %.1f %% of the time; a link or shaper lets %s through",
-		f->min_rtt_us.v, f->mean_rtt_us.v, wp_num_or(f->sender.on_cpu_pct, 0), rate);
+		"data queues on the path: a link or shaper lets %s through; the round trip grew from %.0f us to "
+		"%.0f us, and the sender's thread ran only %.0f %% of the time",
+		rate, f->min_rtt_us.v, f->mean_rtt_us.v, wp_num_or(f->sender.on_cpu_pct, 0));
 }
 
 enum wp_rule_answer wp_rule_pacing(const struct wp_facts *f, struct wp_finding *ret)
@@ -268,7 +275,7 @@ enum wp_rule_answer wp_rule_congestion_window(const struct wp_facts *f, struct w
 	wp_advise_command(f, ret, "parallel P", "-P 4");
 	return wp_find(
 		f, ret, f->network_pct.v, "medium",
-		"the congestion window is the limit: %s of it are %.0f %% used while data waits, over a round "
-		"trip of %.0f us; it may still have been growing",
-		window, 100 * (used > 1 ? 1 : used), wp_num_or(f->mean_rtt_us, 0));
+		"the congestion window is full: %.0f %% of %s under way while data waits, over a round trip of "
+		"%.0f us; it may still have been growing",
+		100 * (used > 1 ? 1 : used), window, wp_num_or(f->mean_rtt_us, 0));
 }

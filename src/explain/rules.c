@@ -3,73 +3,35 @@
 
 #include <string.h>
 
-/* Where shares are equal, the earlier row comes first. */
+/* Where shares are within 10 points, the earlier row comes first: what is set by an option or shown by the connection
+ * itself, then who else uses the CPUs, then what the ends themselves do there. */
 const struct wp_rule wp_rules[] = {
 	{ .name = "small_writes",
 	  .summary = "the sender's system calls are too small",
 	  .needs = "end.mean_call_bytes thread.cpu_pct",
-	  .sign = "the sender's thread is full (or always runnable on a CPU that it shares with the receiver) and writes less than 8192 bytes a call",
-	  .covers = "sender_cpu",
+	  .sign = "the sender writes less than 8192 bytes a call and its thread runs, waits for a CPU, or is blocked while the receiver waits for one, 90 % of the time together; the share is the time that it ran",
+	  .covers = "sender_cpu receiver_cpu",
 	  .evaluate = wp_rule_small_writes },
 	{ .name = "shared_cpu",
 	  .summary = "both ends run on one CPU",
 	  .needs = "thread.cpu_pct thread.last_cpu cpu.busy_pct",
 	  .sign = "same machine, both threads on the same CPU, and the two fill it: together 90 % of the time, or 60 % with "
-		  "the CPU 95 % busy",
+		  "the CPU 95 % busy, or 30 % with a thread that always wants to run; the share is the time that they ran",
 	  .covers = "sender_cpu receiver_cpu sender_run_queue receiver_run_queue softirq_cpu",
 	  .evaluate = wp_rule_shared_cpu },
-	{ .name = "sender_run_queue",
-	  .summary = "the sender waits for a CPU that others use",
-	  .needs = "thread.cpu_pct thread.run_delay_pct",
-	  .sign = "the sender's busiest thread is runnable but waits for a CPU 5 % of the time or more; with 25 % and a "
-		  "thread that always wants to run it is the whole limit, else the time waited",
-	  .covers = "sender_cpu",
-	  .evaluate = wp_rule_sender_run_queue },
-	{ .name = "receiver_run_queue",
-	  .summary = "the receiver waits for a CPU that others use",
-	  .needs = "thread.cpu_pct thread.run_delay_pct",
-	  .sign = "as sender_run_queue; the receive window need not close for that, because it may be very large",
-	  .covers = "receiver_cpu",
-	  .evaluate = wp_rule_receiver_run_queue },
-	{ .name = "segment_offload",
-	  .summary = "segments cross the stack one by one",
-	  .needs = "cpu.softnet.processed flow.mss_bytes flow.receive_softirq_cpu thread.cpu_pct",
-	  .sign = "fewer than 4 segments a packet on the CPU that serves the receiver, with large writes and a thread that is "
-		  "full, or that CPU full of softirqs",
-	  .covers = "sender_cpu receiver_cpu softirq_cpu",
-	  .evaluate = wp_rule_segment_offload },
 	{ .name = "slow_reader",
 	  .summary = "the receiving program reads too slowly",
 	  .needs = "flow.rwnd_limited_pct flow.busy_pct thread.cpu_pct flow.rcvbuf_bytes",
 	  .sign = "the window stops the sender 20 % of its busy time, and the receiver's thread is full, or idle with a "
-		  "large buffer and zero windows counted",
+		  "large buffer (1 MByte and 4 times rate x round trip) and zero windows counted; with a smaller buffer "
+		  "full means that it executes 95 % of the time",
 	  .covers = "receiver_cpu receive_window congestion_window",
 	  .evaluate = wp_rule_slow_reader },
-	{ .name = "sender_cpu",
-	  .summary = "the sender's CPU is full",
-	  .needs = "thread.cpu_pct cpu.busy_pct cpu.user_pct cpu.system_pct cpu.softirq_pct",
-	  .sign = "the sender's thread executes 95 % of the time (waiting for a CPU included, below 25 %), or its CPU is "
-		  "95 % busy with the thread and softirqs",
-	  .covers = NULL,
-	  .evaluate = wp_rule_sender_cpu },
-	{ .name = "receiver_cpu",
-	  .summary = "the receiver's CPU is full",
-	  .needs = "thread.cpu_pct cpu.busy_pct cpu.user_pct cpu.system_pct cpu.softirq_pct",
-	  .sign = "as sender_cpu, for the receiver",
-	  .covers = NULL,
-	  .evaluate = wp_rule_receiver_cpu },
-	{ .name = "softirq_cpu",
-	  .summary = "the CPU that processes received packets is full",
-	  .needs = "flow.receive_softirq_cpu cpu.busy_pct cpu.softirq_pct",
-	  .sign = "the CPU of SO_INCOMING_CPU, where neither end's thread runs, is 90 % busy, 60 % of that in interrupts "
-		  "and softirqs",
-	  .covers = NULL,
-	  .evaluate = wp_rule_softirq_cpu },
 	{ .name = "receive_window",
 	  .summary = "the receiver's window is too small",
 	  .needs = "flow.rwnd_limited_pct flow.busy_pct",
 	  .sign = "the window stops the sender 5 % of its busy time (20 % for more than low confidence), and not because a "
-		  "reader with a large buffer waits for a CPU",
+		  "reader with a large buffer (see slow_reader) waits for a CPU, nor full of small writes",
 	  .covers = "congestion_window",
 	  .evaluate = wp_rule_receive_window },
 	{ .name = "send_buffer",
@@ -77,13 +39,15 @@ const struct wp_rule wp_rules[] = {
 	  .needs =
 		  "flow.sndbuf_bytes flow.sndbuf_limited_pct flow.app_limited_pct flow.mean_rtt_us thread.cpu_pct",
 	  .sign = "the kernel counts 20 % of busy time as stopped by it, or (where the kernel does not count) the buffer is "
-		  "below twice rate x round trip, half of the samples find nothing queued and the thread waits",
+		  "below twice rate x round trip, half of the samples find nothing queued and the thread is blocked 10 % longer "
+		  "than the receiver waits for a CPU",
 	  .covers = "app_limited",
 	  .evaluate = wp_rule_send_buffer },
 	{ .name = "target_rate",
 	  .summary = "the rate asked for",
 	  .needs = "test.target_bps end.bits_per_second",
-	  .sign = "a flow reaches 95 % of -b, or 50 % with nothing queued in 70 % of the samples (stalls are not made up for)",
+	  .sign = "a flow reaches 95 % of -b (share 100 %), or 50 % with nothing queued in 70 % of the samples (stalls are not "
+		  "made up for; the share is the time that the sender was blocked)",
 	  .covers = "app_limited pacing",
 	  .evaluate = wp_rule_target_rate },
 	{ .name = "congestion_control",
@@ -91,14 +55,16 @@ const struct wp_rule wp_rules[] = {
 	  .needs =
 		  "flow.congestion flow.busy_pct flow.min_rtt_us flow.mean_rtt_us flow.app_limited_pct",
 	  .sign = "bbr, smallest round trip below 200 us and mean below 1 ms (or an end waits for its CPU), data queued and no window closed for 20 % of "
-		  "the time, no real loss",
-	  .covers = "loss pacing congestion_window",
+		  "the time, no real loss; a full thread does not count where 64 KByte are queued on the mean",
+	  .covers = "loss pacing congestion_window sender_cpu",
 	  .evaluate = wp_rule_congestion_control },
 	{ .name = "path_queue",
 	  .summary = "a slow link or shaper on the path",
 	  .needs = "flow.busy_pct flow.mean_rtt_us flow.min_rtt_us thread.cpu_pct",
 	  .sign = "the mean round trip is 10 times the smallest and 1 ms (or 5 ms and twice the smallest longer), the sender "
-		  "is held half of the time or more with its thread below 60 %, and no window closes",
+		  "is held half of the time or more with its thread below 60 %, no window closes, and the receiver does not "
+		  "wait for its CPU 25 % of the time while it always wants to run, nor is 1 % "
+		  "lost while an end waits for its CPU so long",
 	  .covers = "loss pacing congestion_window congestion_control",
 	  .evaluate = wp_rule_path_queue },
 	{ .name = "loss",
@@ -115,6 +81,47 @@ const struct wp_rule wp_rules[] = {
 		  "the time",
 	  .covers = "congestion_window",
 	  .evaluate = wp_rule_pacing },
+	{ .name = "segment_offload",
+	  .summary = "segments cross the stack one by one",
+	  .needs = "cpu.softnet.processed flow.mss_bytes flow.receive_softirq_cpu thread.cpu_pct",
+	  .sign = "fewer than 4 segments a packet on the CPU that serves the receiver, with large writes and a thread that is "
+		  "full, or that CPU full of softirqs",
+	  .covers = "sender_cpu receiver_cpu softirq_cpu",
+	  .evaluate = wp_rule_segment_offload },
+	{ .name = "sender_run_queue",
+	  .summary = "the sender waits for a CPU that others use",
+	  .needs = "thread.cpu_pct thread.run_delay_pct",
+	  .sign = "the sender's busiest thread is runnable but waits for a CPU 5 % of the time or more, turns of a receiver "
+		  "on the same CPU left out; where both ends of one machine wait, the end that waits longer says so for both; "
+		  "the share is the time waited",
+	  .evaluate = wp_rule_sender_run_queue },
+	{ .name = "receiver_run_queue",
+	  .summary = "the receiver waits for a CPU that others use",
+	  .needs = "thread.cpu_pct thread.run_delay_pct",
+	  .sign = "as sender_run_queue; the receive window need not close for that, because it may be very large",
+	  .evaluate = wp_rule_receiver_run_queue },
+	{ .name = "sender_cpu",
+	  .summary = "the sender's CPU is full",
+	  .needs = "thread.cpu_pct cpu.busy_pct cpu.user_pct cpu.system_pct cpu.softirq_pct",
+	  .sign = "the sender's thread runs or waits for a CPU 95 % of the time; or with the time that it is blocked "
+		  "while the receiver waits for a CPU, where it runs no less than the receiver and no window, loss, bbr or "
+		  "rate asked for holds it; or (softirqs counted apart) its CPU is 95 % busy with the thread and softirqs; "
+		  "the share is the time that it ran",
+	  .covers = NULL,
+	  .evaluate = wp_rule_sender_cpu },
+	{ .name = "receiver_cpu",
+	  .summary = "the receiver's CPU is full",
+	  .needs = "thread.cpu_pct cpu.busy_pct cpu.user_pct cpu.system_pct cpu.softirq_pct",
+	  .sign = "as sender_cpu, for the receiver; never where it polls (--rx-discard), because then it runs all the time",
+	  .covers = NULL,
+	  .evaluate = wp_rule_receiver_cpu },
+	{ .name = "softirq_cpu",
+	  .summary = "the CPU that processes received packets is full",
+	  .needs = "flow.receive_softirq_cpu cpu.busy_pct cpu.softirq_pct",
+	  .sign = "the CPU of SO_INCOMING_CPU, where neither end's thread runs, is 90 % busy, 60 % of that in interrupts "
+		  "and softirqs",
+	  .covers = NULL,
+	  .evaluate = wp_rule_softirq_cpu },
 	{ .name = "congestion_window",
 	  .summary = "the congestion window is full",
 	  .needs =
@@ -199,10 +206,11 @@ int wp_rules_markdown(struct wp_buf *out)
 		"Every rule reads the record of a run and answers yes, no, or \"a figure is missing\". A yes comes with\n"
 		"the share of the limit that it explains, in per cent of wall time: for so long the path was held by\n"
 		"this. It comes with the figures that it rests on, their sources, a confidence, and what to try next.\n"
-		"The three largest shares are kept. Shares of different rules may overlap. Where two are within 10\n"
-		"points, the first says that it is open which comes first. Where the largest share is below 75 %,\n"
-		"`not_explained` stands beside it and says which figures are missing. Notes have no share: they say\n"
-		"what makes the figures themselves doubtful.\n\n"
+		"The three largest shares are kept. Shares of different rules may overlap. Causes within 10 points of\n"
+		"the largest stand in the order below, and the first says that the next weighs about as much. Where the\n"
+		"causes add up to less than 25 %, or leave more than 25 % of the time and half of the time in which the\n"
+		"sender did not run open, `not_explained` stands beside them and says which figures are missing. Notes\n"
+		"have no share: they say what makes the figures themselves doubtful.\n\n"
 		"## Rules\n\n");
 	for (size_t i = 0; i < wp_n_rules; i++)
 		put_rule(out, &wp_rules[i]);

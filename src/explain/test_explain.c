@@ -85,8 +85,83 @@ static void test_tie_names_both(void **state)
 	assert_int_equal(run.n_findings, 2);
 	assert_string_equal(run.findings[0].rule, "sender_cpu");
 	assert_string_equal(run.findings[1].rule, "receiver_cpu");
-	assert_non_null(
-		strstr(run.findings[0].says, "receiver_cpu explains as much (96 % against 100 %)"));
+	assert_non_null(strstr(run.findings[0].says, "the next cause weighs about as much"));
+	wp_run_done(&run);
+}
+
+static void small_writes_and_hog(struct test_run *t)
+{
+	sender_hog(t);
+	t->sender.call_bytes = 256;
+}
+
+static void three_hogs_hold_both(struct test_run *t)
+{
+	receiver_starved(t);
+	t->sender.delay = 40;
+}
+
+/* What stands second; NULL = nothing does. */
+static void test_second(void **state)
+{
+	static const struct {
+		void (*change)(struct test_run *t);
+		const char *first, *second;
+	} cases[] = {
+		{ sender_hog, "sender_run_queue", "sender_cpu" },
+		{ receiver_hog, "receiver_run_queue", "receiver_cpu" },
+		{ small_writes_and_hog, "small_writes", "sender_run_queue" },
+		{ small_rcvbuf_busy, "receive_window", "receiver_run_queue" },
+		{ bulk_loaded, "sender_cpu", "sender_run_queue" },
+		{ three_hogs_hold_both, "receiver_run_queue", "receiver_cpu" },
+		{ discard_full, "sender_cpu", NULL },
+		{ small_rcvbuf_discard, "receive_window", NULL },
+		{ target_missed_loaded, "target_rate", "sender_run_queue" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < WP_ARRAY_SIZE(cases); i++) {
+		struct test_run t = test_run_base();
+		struct wp_run run;
+		const char *second;
+
+		cases[i].change(&t);
+		explain(&t, &run);
+		second = run.n_findings > 1 ? run.findings[1].rule : "nothing";
+		if (strcmp(run.findings[0].rule, cases[i].first) ||
+		    strcmp(second, cases[i].second ? cases[i].second : "nothing"))
+			fail_msg("case %zu: %s, %s", i, run.findings[0].rule, second);
+		wp_run_done(&run);
+	}
+}
+
+/* Both ends of one machine disturbed: one finding, with the figures of both. */
+static void test_foreign_load_is_one_finding(void **state)
+{
+	struct test_run t = test_run_base();
+	struct wp_run run;
+
+	(void)state;
+	three_hogs_hold_both(&t);
+	explain(&t, &run);
+	for (size_t i = 0; i < run.n_findings; i++)
+		assert_string_not_equal(run.findings[i].rule, "sender_run_queue");
+	assert_non_null(strstr(run.findings[0].says, "; the sender waited 40 %"));
+	wp_run_done(&run);
+}
+
+/* Shares are of wall time: those of an end's own work and of its waiting add up. */
+static void test_shares_are_time(void **state)
+{
+	struct test_run t = test_run_base();
+	struct wp_run run;
+
+	(void)state;
+	sender_hog(&t);
+	explain(&t, &run);
+	assert_true(fabs(run.findings[0].share_pct - 51) < 0.01);
+	assert_true(fabs(run.findings[1].share_pct - 49) < 0.01);
+	assert_int_equal(run.n_findings, 2);
 	wp_run_done(&run);
 }
 
@@ -280,6 +355,9 @@ int main(void)
 		cmocka_unit_test(test_planted_reverse),
 		cmocka_unit_test(test_clear_cause_is_alone),
 		cmocka_unit_test(test_tie_names_both),
+		cmocka_unit_test(test_second),
+		cmocka_unit_test(test_foreign_load_is_one_finding),
+		cmocka_unit_test(test_shares_are_time),
 		cmocka_unit_test(test_no_tie_beyond_ten_points),
 		cmocka_unit_test(test_not_explained_names_what_is_missing),
 		cmocka_unit_test(test_part_explained),

@@ -31,14 +31,6 @@ static void nearly_full(struct test_run *t)
 	t->cpu[0].busy = t->cpu[1].busy = 94.5;
 }
 
-/* Full by others: the run-queue rules' matter. */
-static void full_by_others(struct test_run *t)
-{
-	sender_hog(t);
-	t->receiver.on_cpu = 40;
-	t->receiver.delay = 60;
-}
-
 static void one_cpu_idle(struct test_run *t)
 {
 	t->receiver.cpu = 0;
@@ -76,10 +68,29 @@ static void small_writes_one_cpu(struct test_run *t)
 	t->receiver.delay = 44;
 }
 
-static void small_writes_hog(struct test_run *t)
+static void small_writes_blocked(struct test_run *t)
 {
-	sender_hog(t);
-	t->sender.call_bytes = 256;
+	small_writes(t);
+	t->sender.on_cpu = 50;
+	t->receiver.delay = 10;
+}
+
+static void receiver_polls(struct test_run *t)
+{
+	discard_full(t);
+}
+
+static void buffer_of_a_starved_receiver(struct test_run *t)
+{
+	small_sndbuf(t);
+	t->window_bytes = NAN;
+	t->receiver.delay = 42;
+}
+
+/* Other work fills the CPU, and the thread's time holds its softirqs already. */
+static void busy_by_others(struct test_run *t)
+{
+	small_rcvbuf_loaded(t);
 }
 
 /* Both ends on one CPU: the window closes because the reader does not get it. */
@@ -304,15 +315,19 @@ static const struct {
 	{ "sender_run_queue", sender_hog, small_delay, base, no_delay },
 	{ "receiver_run_queue", receiver_hog, small_delay, base, no_delay },
 	{ "small_writes", small_writes, small_writes_idle, sender_full, no_calls },
-	{ "small_writes", small_writes_one_cpu, small_writes_hog, base, no_calls },
+	{ "small_writes", small_writes_one_cpu, small_writes_blocked, base, no_calls },
 	{ "receive_window", small_rcvbuf, rwnd_one_cpu, base, no_tcp_info },
 	{ "segment_offload", no_tso, sender_full, no_tso_idle, no_rx_cpu },
 	{ "segment_offload", no_tso, one_cpu_of_others, no_tso_idle, no_rx_cpu },
 	{ "slow_reader", slow_reader, small_rcvbuf, receiver_full, no_tcp_info_window },
 	{ "slow_reader", sleeping_reader, rwnd_large_buffer_busy_reader, rwnd_little,
 	  no_tcp_info_window },
-	{ "sender_cpu", sender_full, nearly_full, full_by_others, no_threads },
-	{ "receiver_cpu", receiver_full, nearly_full, full_by_others, no_threads },
+	{ "sender_cpu", sender_full, nearly_full, base, no_threads },
+	{ "receiver_cpu", receiver_full, nearly_full, base, no_threads },
+	{ "receiver_cpu", receiver_full, receiver_polls, busy_by_others, no_threads },
+	{ "sender_cpu", bulk_loaded, small_rcvbuf_busy, target_missed_loaded, no_threads },
+	{ "path_queue", shaper, receiver_starved, bulk_loaded, no_tcp_info },
+	{ "send_buffer", small_sndbuf_idle, buffer_of_a_starved_receiver, base, no_tcp_info },
 	{ "softirq_cpu", softirq_cpu, softirq_busy_with_tasks, sender_full, no_rx_cpu },
 	{ "receive_window", small_rcvbuf, rwnd_little, rwnd_by_delay, no_tcp_info },
 	{ "send_buffer", small_sndbuf, sndbuf_large, sndbuf_small_sender_full, no_tcp_info },

@@ -319,6 +319,127 @@ static inline void full_window(struct test_run *t)
 	t->cpu[0].busy = t->cpu[1].busy = 5;
 }
 
+/* The same on a machine that others keep busy; both ends pinned, as measured. */
+static inline void small_rcvbuf_loaded(struct test_run *t)
+{
+	small_rcvbuf(t);
+	t->rate_bps = 6.5e9;
+	t->busy = 69;
+	t->rwnd = 76;
+	t->app = 10;
+	t->mean_rtt_us = 40;
+	t->sender.on_cpu = 49;
+	t->sender.delay = 9;
+	t->receiver.on_cpu = 57;
+	t->receiver.delay = 11;
+	t->cpu[1] = (struct test_cpu) { 100, 10, 52, 38, 0, 100, 20e3, "saturated" };
+}
+
+static inline void small_rcvbuf_busy(struct test_run *t)
+{
+	small_rcvbuf_loaded(t);
+	t->busy = 66;
+	t->rwnd = 91;
+	t->sender.on_cpu = 18;
+	t->sender.delay = 23;
+	t->receiver.on_cpu = 30;
+	t->receiver.delay = 34;
+}
+
+static inline void bulk_loaded(struct test_run *t)
+{
+	t->rate_bps = 36e9;
+	t->busy = 77;
+	t->rwnd = 1;
+	t->app = 29;
+	t->mean_rtt_us = 900;
+	t->rcvbuf_bytes = 33554432;
+	t->sender.on_cpu = 51;
+	t->sender.delay = 27;
+	t->receiver.on_cpu = 46;
+	t->receiver.delay = 27;
+	t->cpu[0].busy = t->cpu[1].busy = 100;
+}
+
+static inline void receiver_starved(struct test_run *t)
+{
+	bulk_loaded(t);
+	t->busy = 85;
+	t->app = 10;
+	t->mean_rtt_us = 2500;
+	t->sender.on_cpu = 35;
+	t->sender.delay = 3;
+	t->receiver.on_cpu = 31;
+	t->receiver.delay = 68;
+}
+
+static inline void small_writes_loaded(struct test_run *t)
+{
+	t->rate_bps = 0.93e9;
+	t->sender.call_bytes = 64;
+	t->rcvbuf_bytes = 6e6;
+	t->busy = 94;
+	t->rwnd = 44;
+	t->app = 57;
+	t->sender.on_cpu = 70;
+	t->sender.delay = 15;
+	t->receiver.on_cpu = 64;
+	t->receiver.delay = 28;
+}
+
+static inline void discard_full(struct test_run *t)
+{
+	sender_full(t);
+	t->receive_method = "discard (MSG_TRUNC)";
+	t->receiver.on_cpu = 97;
+	t->cpu[1].busy = 99;
+}
+
+static inline void small_rcvbuf_discard(struct test_run *t)
+{
+	small_rcvbuf(t);
+	t->receive_method = "discard (MSG_TRUNC)";
+	t->receiver.on_cpu = 99;
+	t->cpu[1].busy = 100;
+}
+
+static inline void target_missed_loaded(struct test_run *t)
+{
+	t->target_bps = 200e6;
+	t->rate_bps = 140e6;
+	t->busy = 10;
+	t->app = 95;
+	t->sender.on_cpu = 7;
+	t->sender.delay = 32;
+	t->receiver.on_cpu = 5;
+	t->receiver.delay = 4;
+}
+
+static inline void bbr_full(struct test_run *t)
+{
+	bbr(t);
+	t->rate_bps = 17.7e9;
+	t->busy = 99;
+	t->app = 0;
+	t->sender.on_cpu = 89;
+	t->sender.delay = 7;
+	t->cpu[0].busy = 99;
+}
+
+static inline void loss_loaded(struct test_run *t)
+{
+	loss_cubic(t);
+	t->rate_bps = 3.7e9;
+	t->packets = 0.65e6;
+	t->busy = 64;
+	t->app = 0;
+	t->mean_rtt_us = 1500;
+	t->sender.on_cpu = 8;
+	t->sender.delay = 38;
+	t->receiver.on_cpu = 7;
+	t->receiver.delay = 32;
+}
+
 static inline void nothing(struct test_run *t)
 {
 	t->busy = 60;
@@ -359,6 +480,16 @@ static const struct {
 	{ "receive softirqs on a third CPU", softirq_cpu, "softirq_cpu" },
 	{ "window full over a distance", full_window, "congestion_window" },
 	{ "nothing full", nothing, "not_explained" },
+	{ "small receive buffer, some foreign load", small_rcvbuf_loaded, "receive_window" },
+	{ "small receive buffer, much foreign load", small_rcvbuf_busy, "receive_window" },
+	{ "small receive buffer, receiver polls", small_rcvbuf_discard, "receive_window" },
+	{ "bbr, sender's thread full", bbr_full, "congestion_control" },
+	{ "loss, foreign load", loss_loaded, "loss" },
+	{ "bulk, foreign load", bulk_loaded, "sender_cpu" },
+	{ "bulk, receiver starved", receiver_starved, "receiver_run_queue" },
+	{ "writes of 64 bytes, foreign load", small_writes_loaded, "small_writes" },
+	{ "sender's CPU full, receiver polls", discard_full, "sender_cpu" },
+	{ "-b, missed under foreign load", target_missed_loaded, "target_rate" },
 };
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/opt.h"
 #include "base/cleanup.h"
 
-#define WIDTH     100
+#define WIDTH     80 /* of the terminals that there are, the narrow ones */
 #define LEFT_MAX  34 /* a longer left column puts its help on the next line */
 #define LEFT_TEXT 200
 

@@ -56,14 +56,15 @@ static int print_json(const struct wp_doctor *d, FILE *out, struct wp_err *err)
 	return 0;
 }
 
-static int print_text(const struct wp_doctor *d, bool problems, FILE *out, struct wp_err *err)
+static int print_text(const struct wp_doctor *d, bool problems, const struct wp_cli *cli,
+		      struct wp_err *err)
 {
 	_cleanup_buf_ struct wp_buf b = WP_BUF(TEXT_MAX_BYTES);
-	int r = wp_doctor_text(d, problems, &b);
+	int r = wp_doctor_text(d, problems, cli->width, &b);
 
 	if (r)
 		return wp_err_sys(err, r, "cannot make the text");
-	fputs(wp_buf_text(&b), out);
+	fputs(wp_buf_text(&b), cli->out);
 	return 0;
 }
 
@@ -82,7 +83,7 @@ static int run(const void *config, const struct wp_operands *operands, struct wp
 	r = wp_doctor_read(rootfd, !c->sysroot, &pool, &d, &err);
 	if (!r)
 		r = c->json ? print_json(&d, cli->out, &err)
-			    : print_text(&d, c->problems, cli->out, &err);
+			    : print_text(&d, c->problems, cli, &err);
 	wp_pool_done(&pool);
 	return r ? wp_cli_fail(cli, WP_EXIT_FAILED, &err) : WP_EXIT_OK;
 }
@@ -91,12 +92,14 @@ const struct wp_command wp_cmd_doctor = {
 	.name = "doctor",
 	.group = "Look",
 	.operands = "",
-	.summary = "what this machine is, and what will spoil a measurement on it",
+	.summary = "this machine, and what spoils a measurement on it",
 	.about =
-		"Reads kernel, CPUs, caches, NUMA, clock, frequency, virtualisation, limits and interfaces, and measures what\n"
-		"the clock, a system call and a wake-up cost (under half a second; no traffic, nothing is changed).\n"
-		"BAD spoils most measurements, WARN some, a note is for reading results; each says what it spoils and what to\n"
-		"do. Needs no privilege; what cannot be read says why.",
+		"Reads kernel, CPUs, caches, NUMA, clock, frequency, virtualisation, limits and\n"
+		"interfaces, and measures what the clock, a system call and a wake-up cost (under\n"
+		"half a second; no traffic, nothing is changed). BAD spoils most measurements,\n"
+		"WARN some, a note is for reading results; each says what it spoils and what to\n"
+		"do. Needs no privilege; what cannot be read says why. The exit status is 0\n"
+		"whatever it finds; scripts take `counts` from -J.",
 	.examples = "  whyperf doctor                      this machine\n"
 		    "  whyperf doctor --problems           only what is not in order\n"
 		    "  whyperf doctor -J                   for scripts and records\n"

@@ -22,7 +22,7 @@ struct history_config {
 
 static const struct wp_opt options[] = {
 	{ "kind", 0, WP_OPT_STRING, OFF(kind), .arg = "KIND", .group = "List",
-	  .help = "only runs of this kind: tcp, udp, rr" },
+	  .help = "only runs of this command, such as tcp" },
 	{ "target", 0, WP_OPT_STRING, OFF(target), .arg = "HOST", .group = "List",
 	  .help = "only runs against this HOST, as it was given" },
 	{ "since", 0, WP_OPT_STRING, OFF(since), .arg = "WHEN", .group = "List",
@@ -49,12 +49,30 @@ static bool is_date(const char *s)
 	return !s[n] && n >= 5 && s[4] == '-';
 }
 
+/* The two digits at `at`, where the text is that long and goes on there. */
+static bool two_digits_in(const char *s, size_t at, int min, int max)
+{
+	int v;
+
+	if (strlen(s) < at)
+		return true;
+	if (strspn(s + at, "0123456789") < 2)
+		return false;
+	v = (s[at] - '0') * 10 + s[at + 1] - '0';
+	return v >= min && v <= max;
+}
+
 /* "2026-11-30" as it is, "2d" as the time two days ago. */
 static int since_when(const char *text, char out[static 64], struct wp_err *err)
 {
 	int64_t ago_ns;
 
 	if (is_date(text) && strlen(text) < 32) {
+		if (!two_digits_in(text, 5, 1, 12) || !two_digits_in(text, 8, 1, 31))
+			return wp_err_set(
+				err, -EINVAL,
+				"--since: '%s' is no date; give year-month-day, as 2026-11-30",
+				text);
 		snprintf(out, 64, "%s", text);
 		return 0;
 	}
@@ -220,14 +238,15 @@ const struct wp_command wp_cmd_history = {
 	.group = "Experiment",
 	.operands = "[VERB RUN]",
 	.summary = "stored runs and sweeps: list, show, name, delete",
-	.about =
-		"  list               the newest runs (or --sweeps); the default\n"
-		"  show [RUN]         its report; `whyperf report` has more forms\n"
-		"  name RUN [NAME]    gives it a name, or takes it away\n"
-		"  delete RUN...      for ever; a sweep goes with its runs\n"
-		"\n"
-		"RUN is the beginning of an id, a name, or `last`. Runs are kept in $XDG_STATE_HOME/whyperf/whyperf.db.\n"
-		"Runs that could not be stored when they were made (in runs-unsaved beside it) are taken in.",
+	.about = "  list               the newest runs (or --sweeps); the default\n"
+		 "  show [RUN]         its report; `whyperf report` has more forms\n"
+		 "  name RUN [NAME]    gives it a name, or another; without NAME takes it away\n"
+		 "  delete RUN...      for ever; a sweep goes with its runs\n"
+		 "\n"
+		 "RUN is the beginning of an id, a name, or `last`; here and in `whyperf report`\n"
+		 "it may be a sweep. Runs are kept in $XDG_STATE_HOME/whyperf/whyperf.db (without\n"
+		 "the variable ~/.local/state). Runs that could not be stored when they were made\n"
+		 "(in runs-unsaved beside it) are taken in.",
 	.examples = "  whyperf history --since 2d --target lab\n"
 		    "  whyperf history name last before\n"
 		    "  whyperf history delete 3f9a\n",

@@ -70,12 +70,19 @@ static int down_all(const struct lab_config *c, struct wp_cli *cli)
 static int down(const struct lab_config *c, const char *name, struct wp_cli *cli)
 {
 	struct wp_err err = { 0 };
+	int r;
 
 	if (wp_lab_name_check(name, &err))
 		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
-	if (wp_lab_down(name, c->force, cli->journal_dir, &err))
-		return wp_cli_fail(cli, WP_EXIT_FAILED, &err);
-	return WP_EXIT_OK;
+	r = wp_lab_down(name, c->force, cli->journal_dir, &err);
+	if (r == -ENOENT &&
+	    strstr(err.msg, "make it with")) { /* no advice for one who removes it */
+		err.msg[0] = 0;
+		(void)wp_err_set(&err, r,
+				 "there is no lab '%s'; `whyperf lab status` lists those there are",
+				 name);
+	}
+	return r ? wp_cli_fail(cli, WP_EXIT_FAILED, &err) : WP_EXIT_OK;
 }
 
 /* ---- status ----------------------------------------------------------------------------------- */
@@ -122,7 +129,8 @@ static void print_status(const struct wp_cli *cli, const struct wp_lab_status *s
 	print_side(cli, 'a', &s->side[WP_LAB_A]);
 	print_side(cli, 'b', &s->side[WP_LAB_B]);
 	if (s->processes_unreadable)
-		fprintf(cli->out, "  %u process%s of others could not be looked into\n",
+		fprintf(cli->out,
+			"  %u process%s of this machine could not be looked into and may be in it too\n",
 			s->processes_unreadable, s->processes_unreadable == 1 ? "" : "es");
 }
 
@@ -263,16 +271,16 @@ const struct wp_command wp_cmd_lab = {
 	.name = "lab",
 	.group = "Practise",
 	.operands = "VERB",
-	.summary = "two hosts inside this machine that stay until taken down",
-	.about =
-		"HOST `lab` makes a lab of its own for each test and needs none of this. A named lab stays, for work by\n"
-		"hand: its ends are network namespaces that `ip netns` shows too.\n"
-		"\n"
-		"  up [NAME]                     make one (default name: lab)\n"
-		"  down [NAME] | --all           remove it\n"
-		"  status [NAME]                 which there are, their addresses, and who uses them\n"
-		"  exec NAME:a|b COMMAND...      run a command in one end\n"
-		"  probe                         can a lab be made here? exit status 0 or 1",
+	.summary = "two hosts inside this machine, until taken down",
+	.about = "HOST `lab` makes a lab of its own for each test and needs none of this. A named\n"
+		 "lab stays, for work by hand, and is HOST `lab:name=NAME`. Its ends are network\n"
+		 "namespaces, `whyperf-NAME-a` and `-b` to `ip netns`.\n"
+		 "\n"
+		 "  up [NAME]                  make one (default name: lab)\n"
+		 "  down [NAME] | --all        remove it\n"
+		 "  status [NAME]              which there are, addresses, processes inside\n"
+		 "  exec NAME:a|b COMMAND...   run a command in one end\n"
+		 "  probe                      can a lab be made here? exit status 0 or 1",
 	.examples = "  whyperf lab up two\n"
 		    "  whyperf tcp lab:name=two -t 5\n"
 		    "  whyperf lab exec two:b iperf3 -s\n"

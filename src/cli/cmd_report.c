@@ -25,9 +25,9 @@ static const struct wp_opt options[] = {
 	{ "json", 'J', WP_OPT_FLAG, OFF(json), .group = "Output",
 	  .help = "the same as --format json" },
 	{ "unit", 'f', WP_OPT_STRING, OFF(show.unit), .arg = "UNIT", .group = "Output",
-	  .help = "rates in k m g t (bits/s) or K M G T (bytes/s)" },
+	  .help = "rates in k m g t (bits, 1000) or K M G T (bytes, 1024)" },
 	{ "table", 0, WP_OPT_STRING, OFF(show.table), .arg = "NAME", .group = "Output",
-	  .help = "csv: only this table: interval, flow, end, cpu, cpu_sample, thread, total, host" },
+	  .help = "with --format csv only this table: test, inventory, host, cpu, cpu_sample, thread, flow, interval, end, total, ledger" },
 };
 
 static int run(const void *config, const struct wp_operands *operands, struct wp_cli *cli)
@@ -44,10 +44,10 @@ const struct wp_command wp_cmd_report = {
 	.group = "Look",
 	.operands = "[RUN]",
 	.summary = "a stored run or sweep again: text, mail, JSON, CSV",
-	.about =
-		"RUN is the beginning of an id, a name, or `last` (the default): the newest run, or the sweep it was part of.\n"
-		"`--format mail` is at most 76 columns of plain ASCII with machine, command, result, CPUs and why.\n"
-		"CSV holds every table of the record, each after a line \"# name\"; --table gives one alone.",
+	.about = "RUN is the beginning of an id, a name, or `last` (the default): the newest run,\n"
+		 "or the sweep it was part of. `--format mail` is at most 76 columns of plain\n"
+		 "ASCII with machine, command, result, CPUs and why. CSV holds every table of the\n"
+		 "record, each after a line \"# name\"; --table gives one alone.",
 	.examples = "  whyperf report                          the newest\n"
 		    "  whyperf report 3f9a --format mail       to paste into a letter\n"
 		    "  whyperf report before -J                the whole record\n"

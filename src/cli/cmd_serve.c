@@ -129,10 +129,10 @@ const struct wp_command wp_cmd_serve = {
 	.group = "Measure",
 	.operands = "",
 	.summary = "be the other end, for many clients at once",
-	.about =
-		"Listens on one TCP port for control and data connections. Clients that vanish, say nothing or send\n"
-		"nonsense cost a timeout and nothing else. SIGTERM ends cleanly. Data goes only to the address that made\n"
-		"the control connection. Under systemd with socket activation the inherited socket is used.",
+	.about = "Listens on one TCP port for control and data connections. Clients that vanish,\n"
+		 "say nothing or send nonsense cost a timeout and nothing else. SIGTERM ends\n"
+		 "cleanly. Data goes only to the address that made the control connection. Under\n"
+		 "systemd with socket activation the inherited socket is used.",
 	.examples = "  whyperf serve                          on port 9497, all addresses\n"
 		    "  whyperf serve --one-off -B 127.0.0.1   one test, from this machine only\n"
 		    "  whyperf serve --key /etc/whyperf.key   only clients that have the key\n",

@@ -669,19 +669,20 @@ const struct wp_command wp_cmd_sweep = {
 	.name = "sweep",
 	.group = "Experiment",
 	.operands = "COMMAND...",
-	.summary = "the same test over CPUs, streams, sizes: a matrix, and why",
+	.summary = "a test over CPUs, streams, sizes: a matrix, and why",
 	.about =
-		"Repeats COMMAND for every combination of the axes' values. Each round runs every combination once, in an\n"
-		"order drawn anew from the seed, so that a machine that changes meanwhile wrongs none. Figures are medians\n"
-		"over whole rounds with their range. A best and a worst are named only where their ranges do not overlap\n"
-		"and equal cells would look so different in at most 5 of 100 sweeps; that takes 6 rounds for two cells, 3\n"
-		"for three, 2 for more. Options of COMMAND stand behind it. A sweep that was cut short goes on\n"
-		"with `whyperf sweep --resume [ID]`.",
+		"Repeats COMMAND for every combination of the axes' values. Each round runs every\n"
+		"combination once, in an order drawn anew from the seed, so that a machine that\n"
+		"changes meanwhile wrongs none. Figures are medians over whole rounds with their\n"
+		"range. A best and a worst are named only where their ranges do not overlap and\n"
+		"equal cells would look so different in at most 5 of 100 sweeps; that takes at\n"
+		"least 6 rounds for two cells, 3 for three, 2 for more. Options of COMMAND stand\n"
+		"behind it. `whyperf sweep --resume [ID]` goes on with one that was cut short.",
 	.examples =
-		"  whyperf sweep --cpu all --peer-cpu all tcp lab -t 1     every placement on this machine\n"
-		"  whyperf sweep --length 4K,64K,1M tcp 192.0.2.7 -t 5     one axis: a table\n"
-		"  whyperf sweep --streams 1-8 --repeat 5 tcp lab -C cubic five rounds\n"
-		"  whyperf sweep --resume                                  go on with the newest unfinished\n",
+		"  whyperf sweep --cpu all --peer-cpu all tcp lab -t 1  every placement here\n"
+		"  whyperf sweep --length 4K,64K,1M tcp 192.0.2.7 -t 5  one axis: a table\n"
+		"  whyperf sweep --streams 1-8 --repeat 5 tcp lab       five rounds\n"
+		"  whyperf sweep --resume                               the newest unfinished\n",
 	.options = options,
 	.n_options = WP_ARRAY_SIZE(options),
 	.config_size = sizeof(struct sweep_config),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_tcp.c - `whyperf tcp HOST`: bulk TCP. */
+#include <string.h>
+
 #include "cli/commands.h"
 #include "cli/measure.h"
 
@@ -11,6 +13,11 @@ static int run(const void *config, const struct wp_operands *operands, struct wp
 		return wp_cli_usage(
 			cli,
 			"tcp needs HOST[:PORT], lab or loopback; `whyperf tcp --help` explains");
+	if (c->loopback && operands->n && strncmp(operands->v[0], "lab", 3) != 0 &&
+	    strcmp(operands->v[0], "loopback") != 0)
+		return wp_cli_usage(cli,
+				    "--loopback measures this machine, not '%s'; give one of them",
+				    operands->v[0]);
 	return wp_measure(c, "tcp", operands->n ? operands->v[0] : NULL, cli);
 }
 
@@ -20,10 +27,13 @@ const struct wp_command wp_cmd_tcp = {
 	.operands = "HOST[:PORT]",
 	.summary = "bulk TCP: how fast, and what held it down",
 	.about =
-		"HOST is a host where `whyperf serve` runs; `lab`, two hosts inside this machine; or `loopback`.\n"
-		"Totals are exact: the receiver reads to the end of the stream, so both ends count the same bytes.\n"
-		"The CPU table shows every column over wall time; where the kernel counts by timer ticks, their sum\n"
-		"and the trust column say whether to believe them.",
+		"HOST is a host where `whyperf serve` runs; `loopback`; or `lab`, two hosts\n"
+		"inside this machine (lab:mtu=9000 for another MTU, lab:name=NAME for a lab that\n"
+		"`whyperf lab up NAME` made). -c HOST of iperf is plain HOST here.\n"
+		"Totals are exact: the receiver reads to the end of the stream, so both ends\n"
+		"count the same bytes. In the CPU table `busy` is measured; the other columns are\n"
+		"samples where the kernel counts by timer ticks, and `sum` and `trust` say\n"
+		"whether they add up. MBytes, MB and MiB are 1024 x 1024 bytes, Mbits 10^6 bits.",
 	.examples =
 		"  whyperf tcp lab                         two namespaces of this machine, 10 s\n"
 		"  whyperf tcp 192.0.2.7 -R -P 4           four streams from there to here\n"

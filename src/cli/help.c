@@ -11,10 +11,9 @@ static const char *const groups[] = { "Measure", "Experiment", "Look", "Practise
 
 int wp_help_program(struct wp_buf *out)
 {
-	wp_buf_puts(out,
-		    "whyperf " WP_VERSION
-		    " measures how fast a network path moves data and says why it is that fast.\n\n"
-		    "Usage: whyperf COMMAND [options] [HOST]\n");
+	wp_buf_puts(out, "whyperf " WP_VERSION
+			 " measures how fast a network path moves data, and says why.\n\n"
+			 "Usage: whyperf COMMAND [options] [HOST]\n");
 	for (size_t g = 0; g < WP_ARRAY_SIZE(groups); g++) {
 		wp_buf_printf(out, "\n%s\n", groups[g]);
 		for (size_t i = 0; wp_commands[i]; i++) {
@@ -28,14 +27,14 @@ int wp_help_program(struct wp_buf *out)
 	wp_buf_puts(
 		out,
 		"\nHOST[:PORT] is a host where `whyperf serve` runs, or\n"
-		"  lab         two hosts inside this machine: network namespaces joined by a veth pair\n"
-		"  loopback    127.0.0.1 in this namespace; needs no privilege\n"
+		"  lab        two hosts inside this machine: namespaces joined by a veth pair\n"
+		"  loopback   127.0.0.1 in this namespace; needs no privilege\n"
 		"\nTry\n"
 		"  whyperf tcp lab\n"
 		"  whyperf sweep --cpu all --peer-cpu all tcp lab -t 1\n"
 		"  whyperf doctor\n"
-		"\nwhyperf COMMAND --help explains a command; --version and --engines say what this build can do.\n"
-		"Exit status: 0 done, 1 the test failed, 2 the command line is wrong, 3 a threshold was not met,\n"
+		"\n`whyperf COMMAND --help` explains a command; --version and --engines say what\n"
+		"this build can do. Exit status: 0 done, 1 failed, 2 the command line is wrong,\n"
 		"130 interrupted (what was measured until then is printed and stored).\n");
 	return wp_buf_status(out);
 }

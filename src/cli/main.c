@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -214,6 +215,11 @@ static int dispatch(struct wp_cli *cli, int argc, const char *const *argv)
 			return unknown_command(cli, argv[2]);
 		return c ? print_command_help(cli, c) : print(cli, wp_help_program);
 	}
+	if (!strncmp(argv[1], "-c", 2) || !strncmp(argv[1], "--client", 8))
+		return wp_cli_usage(cli, "'%s' of iperf is a command here: whyperf tcp HOST",
+				    argv[1]);
+	if (!strcmp(argv[1], "-s") || !strcmp(argv[1], "--server"))
+		return wp_cli_usage(cli, "'%s' of iperf is a command here: whyperf serve", argv[1]);
 	if (argv[1][0] == '-')
 		return wp_cli_usage(
 			cli,
@@ -223,6 +229,14 @@ static int dispatch(struct wp_cli *cli, int argc, const char *const *argv)
 	if (!c)
 		return unknown_command(cli, argv[1]);
 	return run_command(cli, c, argc - 2, argv + 2);
+}
+
+/* Of a pipe on stdout. */
+static bool reader_is_gone(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
 int main(int argc, char **argv)
@@ -244,6 +258,8 @@ int main(int argc, char **argv)
 	raise_fd_limit();
 	r = dispatch(&cli, argc, (const char *const *)argv);
 	if (fflush(stdout) || ferror(stdout)) {
+		if (reader_is_gone()) /* `whyperf history | head` is not worth a word */
+			return r ? r : WP_EXIT_FAILED;
 		fprintf(stderr, "whyperf: cannot write the output: %s\n", strerror(errno));
 		r = r ? r : WP_EXIT_FAILED;
 	}

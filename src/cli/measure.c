@@ -195,7 +195,8 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 		return wp_cli_usage(cli, "no memory for the report");
 	if (execute(c, plan, venue, cli, &hooks, &run, &err) && run.exit_status == 0)
 		run.exit_status = WP_EXIT_FAILED;
-	if (!c->no_store)
+	/* A name mistyped or a server that is not there leaves nothing behind. */
+	if (!c->no_store && run.n_flows)
 		wp_measure_save(cli, &run, NULL);
 	status = run.exit_status;
 	/* A run that never began has nothing to report but its sentence; JSON readers get the record all the same. */

@@ -38,6 +38,7 @@ static int show_table(const struct wp_cli *cli, const struct wp_run *run, const 
 static int show_run(const struct wp_cli *cli, struct wp_store *s, const char *id,
 		    const struct wp_show_config *c)
 {
+	const struct wp_run_doc_opts opts = { .stored_run = true };
 	struct wp_err err = { 0 };
 	struct wp_run run;
 	json_t *json;
@@ -56,7 +57,7 @@ static int show_run(const struct wp_cli *cli, struct wp_store *s, const char *id
 	if (c->format == WP_FORMAT_CSV && c->table)
 		r = show_table(cli, &run, c->table, &err);
 	else
-		r = wp_output_run(cli, &run, c->format, unit_of(c), NULL);
+		r = wp_output_run(cli, &run, c->format, unit_of(c), &opts);
 	wp_run_done(&run);
 	return r;
 }

@@ -25,7 +25,7 @@ static const struct wp_doc_column columns[] = {
 	PER_CENT("steal", 1),
 	PER_CENT("sum", 0),
 	{ .head = "trust", .gap = 2, .left = true },
-	PER_CENT("its thread", 3),
+	PER_CENT("thread", 3),
 };
 
 static const char *end_word(const struct wp_run *run, const struct wp_end_time *t, size_t host)
@@ -35,8 +35,8 @@ static const char *end_word(const struct wp_run *run, const struct wp_end_time *
 	return t->sends ? "sender" : "receiver";
 }
 
-/* One end of a cell. A thread that moved between CPUs has no single row to show. */
-static void put_end(struct wp_doc *doc, const struct wp_campaign *c, struct wp_doc_table *table,
+/* One end of a cell; true: its thread moved between CPUs and has no single row to show. */
+static bool put_end(struct wp_doc *doc, const struct wp_campaign *c, struct wp_doc_table *table,
 		    const struct wp_cell_run *r, size_t host)
 {
 	const struct wp_host *cpus = wp_doc_cpus_of(r->run, &r->run->hosts[host]);
@@ -46,10 +46,10 @@ static void put_end(struct wp_doc *doc, const struct wp_campaign *c, struct wp_d
 	size_t at = 0;
 
 	if (wp_explain_time(r->run, host, &t))
-		return;
+		return false;
 	cells = wp_doc_row(doc, table);
 	if (!cells)
-		return;
+		return false;
 	use = t.cpu >= 0 && cpus ? wp_host_cpu(cpus, t.cpu) : NULL;
 	for (; at < c->plan.n_axes; at++)
 		cells[at] = wp_cell(host ? "" : c->plan.axes[at].values[c->cells[r->cell].key[at]]);
@@ -64,6 +64,7 @@ static void put_end(struct wp_doc *doc, const struct wp_campaign *c, struct wp_d
 	cells[at++] = wp_cell_num(use ? use->sum_pct : t.busy_pct);
 	cells[at++] = wp_cell(use ? use->trust : "");
 	cells[at] = wp_cell_num(t.on_cpu_pct);
+	return t.cpu < 0;
 }
 
 static void put_table(struct wp_doc *doc, const struct wp_campaign *c,
@@ -72,6 +73,7 @@ static void put_table(struct wp_doc *doc, const struct wp_campaign *c,
 	struct wp_doc_column heads[WP_MAX_AXES + WP_ARRAY_SIZE(columns)];
 	size_t axes = c->plan.n_axes;
 	struct wp_doc_table *t;
+	bool moved = false;
 
 	for (size_t i = 0; i < axes; i++)
 		heads[i] = (struct wp_doc_column) { .head = c->plan.axes[i].name,
@@ -85,7 +87,10 @@ static void put_table(struct wp_doc *doc, const struct wp_campaign *c,
 		t->indent = 1;
 	for (size_t i = 0; i < n; i++)
 		for (size_t h = 0; h < runs[i].run->n_hosts; h++)
-			put_end(doc, c, t, &runs[i], h);
+			moved |= put_end(doc, c, t, &runs[i], h);
+	wp_doc_para(doc, NULL, WP_DOC_DIM,
+		    "thread: share of the time that the end's own thread ran%s",
+		    moved ? "; moved: on more than one CPU, so no CPU's columns are its own" : "");
 }
 
 /* The sentence stands with best and worst already, where they may be named. */
@@ -161,5 +166,6 @@ void wp_campaign_cpus_doc(struct wp_doc *doc, const struct wp_campaign *c,
 	wp_doc_blank(doc);
 	put_table(doc, c, runs, n);
 	wp_doc_blank(doc);
+	wp_doc_para(doc, NULL, WP_DOC_STRONG, "Where the time of each end went, in these runs");
 	put_whys(doc, c, runs, n);
 }

@@ -156,6 +156,8 @@ static void put_heading(struct part *p)
 		wp_buf_printf(&b, "%s%s", i ? " " : "", c->plan.command[i]);
 	if (b.len)
 		wp_doc_para(p->doc, "Command", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
+	if (c->started)
+		wp_doc_para(p->doc, "Started", WP_DOC_PLAIN, "%s", c->started);
 	if (c->host)
 		wp_doc_para(p->doc, "Machine", WP_DOC_PLAIN, "%s", c->host);
 	if (c->state && strcmp(c->state, "done") != 0)

@@ -32,10 +32,10 @@ static size_t fitting(const char *s, size_t room)
 }
 
 /* The text from column `column` on (where the cursor is), continued there on the next lines. */
-static void put_wrapped(struct wp_buf *out, const char *s, size_t column)
+static void put_wrapped(struct wp_buf *out, const char *s, size_t column, size_t width)
 {
 	for (bool first = true; first || *s; first = false) {
-		size_t n = fitting(s, WP_DOCTOR_COLUMNS - column);
+		size_t n = fitting(s, width - column);
 
 		if (!first)
 			wp_buf_printf(out, "%*s", (int)column, "");
@@ -47,7 +47,7 @@ static void put_wrapped(struct wp_buf *out, const char *s, size_t column)
 	}
 }
 
-static void put_line(struct wp_buf *out, const struct wp_doctor_line *l)
+static void put_line(struct wp_buf *out, const struct wp_doctor_line *l, size_t width)
 {
 	bool absent = l->status == WP_DOCTOR_ABSENT;
 	const char *value = absent ? l->why : l->value;
@@ -56,20 +56,25 @@ static void put_line(struct wp_buf *out, const struct wp_doctor_line *l)
 		      VALUE_COLUMN - NAME_COLUMN, l->name);
 	if (strlen(l->name) >= VALUE_COLUMN - NAME_COLUMN)
 		wp_buf_printf(out, "\n%*s", VALUE_COLUMN, "");
-	put_wrapped(out, value ? value : "?", VALUE_COLUMN);
+	put_wrapped(out, value ? value : "?", VALUE_COLUMN, width);
 	if (!absent && l->why) {
 		wp_buf_printf(out, "%*s", VALUE_COLUMN, "spoils  ");
-		put_wrapped(out, l->why, VALUE_COLUMN);
+		put_wrapped(out, l->why, VALUE_COLUMN, width);
 	}
 	if (l->advice) {
 		wp_buf_printf(out, "%*s", VALUE_COLUMN, "try     ");
-		put_wrapped(out, l->advice, VALUE_COLUMN);
+		put_wrapped(out, l->advice, VALUE_COLUMN, width);
 	}
 }
 
-int wp_doctor_text(const struct wp_doctor *d, bool problems, struct wp_buf *out)
+int wp_doctor_text(const struct wp_doctor *d, bool problems, size_t width, struct wp_buf *out)
 {
 	const char *section = "";
+
+	if (!width || width > WP_DOCTOR_COLUMNS)
+		width = WP_DOCTOR_COLUMNS;
+	if (width < WP_DOCTOR_LEAST)
+		width = WP_DOCTOR_LEAST;
 
 	wp_buf_printf(out, "whyperf doctor  %s%s\n",
 		      d->hostname ? d->hostname : "host without a name",
@@ -82,7 +87,7 @@ int wp_doctor_text(const struct wp_doctor *d, bool problems, struct wp_buf *out)
 			section = d->v[i].section;
 			wp_buf_printf(out, "\n%s\n", section);
 		}
-		put_line(out, &d->v[i]);
+		put_line(out, &d->v[i], width);
 	}
 	wp_buf_printf(out,
 		      "\n%zu bad, %zu warnings, %zu notes, %zu ok; %zu could not be read\n"

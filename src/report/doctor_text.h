@@ -9,9 +9,12 @@
 #include "base/buf.h"
 #include "explain/doctor.h"
 
-#define WP_DOCTOR_COLUMNS 100
+#define WP_DOCTOR_COLUMNS 100 /* at most, however wide the terminal */
+#define WP_DOCTOR_LEAST   60
 
 /* Appends to `out`; 0 or its status. `problems`: only notes, warnings and what is bad. */
-int wp_doctor_text(const struct wp_doctor *d, bool problems, struct wp_buf *out) WP_MUST_USE;
+/* `width`: columns of the terminal; 0 = WP_DOCTOR_COLUMNS. */
+int wp_doctor_text(const struct wp_doctor *d, bool problems, size_t width,
+		   struct wp_buf *out) WP_MUST_USE;
 
 #endif

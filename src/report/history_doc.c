@@ -58,7 +58,7 @@ static const struct wp_doc_column run_columns[] = {
 	{ .head = "What", .left = true, .gap = 2 },
 	{ .head = "Target", .left = true, .gap = 2 },
 	{ .head = "Result", .gap = 2 },
-	{ .head = "Name or cell", .left = true, .gap = 2, .wrap = true },
+	{ .head = "Name or cell", .left = true, .gap = 2, .min_width = 12, .wrap = true },
 };
 
 void wp_history_doc(struct wp_doc *doc, const struct wp_store_list *runs)
@@ -105,7 +105,7 @@ void wp_campaigns_doc(struct wp_doc *doc, const struct wp_store_campaign_list *c
 	struct wp_doc_table *t;
 
 	if (!campaigns->n) {
-		wp_doc_para(doc, NULL, WP_DOC_PLAIN, "no stored sweep or comparison");
+		wp_doc_para(doc, NULL, WP_DOC_PLAIN, "no stored sweep");
 		return;
 	}
 	t = wp_doc_table(doc, campaign_columns, WP_ARRAY_SIZE(campaign_columns));
@@ -139,6 +139,11 @@ static int set_num(json_t *o, const char *key, struct wp_num n)
 	return json_object_set_new(o, key, wp_has(n) ? json_real(n.v) : json_null());
 }
 
+static int set_count(json_t *o, const char *key, struct wp_num n)
+{
+	return json_object_set_new(o, key, wp_has(n) ? json_integer((json_int_t)n.v) : json_null());
+}
+
 static json_t *row_to_json(const struct wp_store_row *r)
 {
 	json_t *o = json_object();
@@ -146,7 +151,7 @@ static json_t *row_to_json(const struct wp_store_row *r)
 	if (o && (set_text(o, "id", r->id) | set_text(o, "name", r->name) |
 		  set_text(o, "started", r->started) | set_text(o, "kind", r->kind) |
 		  set_text(o, "peer", r->peer) | set_text(o, "target", r->target) |
-		  set_text(o, "direction", r->direction) | set_num(o, "streams", r->streams) |
+		  set_text(o, "direction", r->direction) | set_count(o, "streams", r->streams) |
 		  set_num(o, "duration_s", r->duration_s) | set_num(o, "sent_bps", r->sent_bps) |
 		  set_num(o, "received_bps", r->received_bps) |
 		  set_num(o, "transactions_per_s", r->transactions_per_s) |

@@ -8,7 +8,7 @@
 
 #include "report/clean.h"
 
-#define WRAP_MIN  24 /* a wrapping column never gets narrower */
+#define WRAP_MIN  24 /* a wrapping column never gets narrower, unless its min_width says so */
 #define TAIL_ROOM 10 /* "  receiver" */
 
 struct sizer {
@@ -102,6 +102,13 @@ static bool wraps(const struct sizer *z)
 	return z->t->columns[z->t->n_columns - 1].wrap;
 }
 
+static unsigned wrap_min(const struct sizer *z)
+{
+	unsigned own = z->t->columns[z->t->n_columns - 1].min_width;
+
+	return own ? own : WRAP_MIN;
+}
+
 /* Columns from `from` to `to` together, with the indent; a wrapping column counts with its least. */
 static unsigned span_width(const struct sizer *z, size_t from, size_t to)
 {
@@ -113,8 +120,8 @@ static unsigned span_width(const struct sizer *z, size_t from, size_t to)
 
 		if (!c->shown)
 			continue;
-		if (i + 1 == z->t->n_columns && wraps(z) && width > WRAP_MIN)
-			width = WRAP_MIN;
+		if (i + 1 == z->t->n_columns && wraps(z) && width > wrap_min(z))
+			width = wrap_min(z);
 		sum += width + (i ? c->gap : 0);
 	}
 	return sum;
@@ -204,7 +211,7 @@ static void cut_into_parts(struct sizer *z)
 
 		if (c->width + c->gap > room && !last_wraps)
 			c->width = room - c->gap;
-		width = (last_wraps && c->width > WRAP_MIN ? WRAP_MIN : c->width) + c->gap;
+		width = (last_wraps && c->width > wrap_min(z) ? wrap_min(z) : c->width) + c->gap;
 		if (used && used + width > room) {
 			part++;
 			used = 0;
@@ -272,7 +279,7 @@ int wp_layout_table(const struct wp_doc_table *table, const struct wp_text_opts 
 		l.tail_at = tails_begin(&z, &before);
 	if (wraps(&z)) {
 		before = table->indent + width_before_last(&z);
-		l.width = limit > before + WRAP_MIN ? limit - before : WRAP_MIN;
+		l.width = limit > before + wrap_min(&z) ? limit - before : wrap_min(&z);
 	}
 	*ret = l;
 	return 0;

@@ -27,7 +27,7 @@ static const struct wp_doc_column cpu_columns[] = {
 	SHARE("steal", 5),
 	SHARE("sum", 5),
 	{ .head = "trust", .min_width = 6, .gap = 2, .left = true },
-	{ .head = "cost", .gap = 2, .left = true, .wrap = true },
+	{ .head = "threads", .gap = 2, .left = true, .wrap = true },
 };
 
 struct machine {
@@ -36,7 +36,6 @@ struct machine {
 	const struct wp_host *host; /* whose cpus[] these are */
 	bool shared;                /* both ends are on it */
 	bool *shown;                /* of host->cpus */
-	bool cost_told[2];          /* of hosts[] */
 };
 
 static bool has(const struct wp_ints *l, int v)
@@ -99,51 +98,14 @@ static void choose(struct machine *m)
 	}
 }
 
-/* So that the figures of sender and receiver stand below each other. */
-static int pad(const char *role)
-{
-	size_t len = strlen(role), longest = strlen("receiver");
-
-	return len < longest ? (int)(longest - len) + 1 : 1;
-}
-
-/* Application threads' time a KB or transaction; the heading has the unit. */
-static struct wp_num cost_of(const struct wp_host *h)
-{
-	return wp_has(h->cost_us_per_kb) ? h->cost_us_per_kb : h->cost_us_per_transaction;
-}
-
-static const char *cost_heading(const struct wp_run *run)
-{
-	for (size_t i = 0; i < run->n_hosts; i++)
-		if (wp_has(run->hosts[i].cost_us_per_kb))
-			return "cost, us/KB";
-	for (size_t i = 0; i < run->n_hosts; i++)
-		if (wp_has(run->hosts[i].cost_us_per_transaction))
-			return "cost, us each";
-	return "cost";
-}
-
-/* "sender   0.12", "sender 0.12, receiver 0.11", "receiver's softirq" */
-static const char *role_and_cost(struct machine *m, int cpu)
+/* "sender", "sender, receiver", "receiver's softirq" */
+static const char *threads_on(struct machine *m, int cpu)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(512);
-	size_t roles = 0;
 
 	for (size_t i = 0; i < m->run->n_hosts; i++)
-		roles += on_machine(m, i) && has(&m->run->hosts[i].observed_app_cpus, cpu);
-	for (size_t i = 0; i < m->run->n_hosts; i++) {
-		const struct wp_host *h = &m->run->hosts[i];
-		struct wp_num cost = cost_of(h);
-
-		if (!on_machine(m, i) || !has(&h->observed_app_cpus, cpu))
-			continue;
-		wp_buf_printf(&b, "%s%s", b.len ? ", " : "", role(m->run, i));
-		if (!m->cost_told[i] && wp_has(cost))
-			wp_buf_printf(&b, "%*s%.3g", roles > 1 ? 1 : pad(role(m->run, i)), "",
-				      cost.v);
-		m->cost_told[i] = true;
-	}
+		if (on_machine(m, i) && has(&m->run->hosts[i].observed_app_cpus, cpu))
+			wp_buf_printf(&b, "%s%s", b.len ? ", " : "", role(m->run, i));
 	for (size_t i = 0; !b.len && i < m->run->n_hosts; i++)
 		if (on_machine(m, i) && has(&m->run->hosts[i].observed_rx_cpus, cpu))
 			wp_buf_printf(&b, "%s's softirq", role(m->run, i));
@@ -171,7 +133,7 @@ static void put_cpu(struct machine *m, struct wp_doc_table *t, const struct wp_c
 		c[1].style = WP_DOC_STRONG;
 	c[at] = wp_cell(u->trust ? u->trust : "-");
 	c[at++].style = trust_style(u->trust);
-	c[at] = wp_cell(role_and_cost(m, wp_cpu_number(u->cpu)));
+	c[at] = wp_cell(threads_on(m, wp_cpu_number(u->cpu)));
 }
 
 static void put_others(struct machine *m)
@@ -207,9 +169,10 @@ static void put_trust(struct machine *m)
 	static const struct {
 		const char *trust, *says;
 	} words[] = {
-		{ "hidden", "in no column is time that the kernel's ticks missed; busy has it" },
+		{ "hidden",
+		  "the ticks missed part of the busy time, so the columns behind busy are too low" },
 		{ "doubled",
-		  "the kernel counted some time twice; busy is right, the columns are too high" },
+		  "the kernel counted some time twice, so the columns behind busy are too high" },
 		{ "saturated", "never idle: the columns are shares of a full CPU" },
 		{ "absent", "this kernel gave no figures for it" },
 	};
@@ -230,7 +193,6 @@ static void put_machine(struct machine *m, const char *head)
 
 	memcpy(columns, cpu_columns, sizeof(columns));
 	columns[0].head = head;
-	columns[WP_ARRAY_SIZE(columns) - 1].head = cost_heading(m->run);
 	m->shown = wp_pool_calloc(&m->doc->pool, m->host->n_cpus, sizeof(*m->shown));
 	t = wp_doc_table(m->doc, columns, WP_ARRAY_SIZE(columns));
 	if (!m->shown || !t)
@@ -245,7 +207,7 @@ static void put_machine(struct machine *m, const char *head)
 	if (is(m->host->inventory.cpu_accounting, "ticks"))
 		wp_doc_para(
 			m->doc, NULL, WP_DOC_DIM,
-			"counted by ticks: which column a short softirq falls into is luck; busy is from the idle clock");
+			"counted by ticks: only busy is measured; the columns behind it are samples, even where trust is ok");
 }
 
 void wp_run_doc_cpus(struct wp_doc *doc, const struct wp_run *run)

@@ -93,6 +93,8 @@ static void put_settings(struct wp_buf *b, const struct wp_run *run)
 	if (wp_has(t->limit_bytes) && t->limit_bytes.v > 0) {
 		wp_buf_puts(b, ", ");
 		put_size(b, t->limit_bytes.v);
+		if (wp_num_or(t->duration_s, 0) > 0)
+			wp_buf_printf(b, " or %.6g s", t->duration_s.v);
 	} else if (wp_has(t->duration_s) && t->duration_s.v > 0) {
 		wp_buf_printf(b, ", %.6g s", t->duration_s.v);
 	}
@@ -137,6 +139,19 @@ void wp_run_doc_heading(struct wp_doc *doc, const struct wp_run *run)
 	wp_doc_heading(doc, "%s", wp_buf_text(&b));
 }
 
+/* "Intel(R) Xeon(R) Processor" without what lawyers put there. */
+static void put_model(struct wp_buf *b, const char *model)
+{
+	while (*model) {
+		size_t mark = !strncmp(model, "(R)", 3) ? 3 : !strncmp(model, "(TM)", 4) ? 4 : 0;
+
+		if (mark)
+			model += mark;
+		else
+			wp_buf_append(b, model++, 1);
+	}
+}
+
 const char *wp_doc_machine(struct wp_doc *doc, const struct wp_inventory *inv)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
@@ -146,8 +161,10 @@ const char *wp_doc_machine(struct wp_doc *doc, const struct wp_inventory *inv)
 	if (wp_has(inv->cpus_online))
 		wp_buf_printf(&b, "%s%.0f CPU%s", b.len ? ", " : "", inv->cpus_online.v,
 			      inv->cpus_online.v == 1 ? "" : "s");
-	if (inv->cpu_model)
-		wp_buf_printf(&b, "%s%s", b.len ? ", " : "", inv->cpu_model);
+	if (inv->cpu_model) {
+		wp_buf_puts(&b, b.len ? ", " : "");
+		put_model(&b, inv->cpu_model);
+	}
 	if (inv->clocksource)
 		wp_buf_printf(&b, "%sclock %s", b.len ? ", " : "", inv->clocksource);
 	return wp_doc_printf(doc, "%s",
@@ -313,22 +330,23 @@ const struct wp_host *wp_doc_cpus_of(const struct wp_run *run, const struct wp_h
 	return h->n_cpus ? h : NULL;
 }
 
-static void put_top(struct wp_doc *doc, const struct wp_run *run, bool detail)
+static void put_top(struct wp_doc *doc, const struct wp_run *run,
+		    const struct wp_run_doc_opts *opts)
 {
 	if (run->n_hosts)
 		put_hosts(doc, run);
-	if (!detail)
-		return;
-	put_command(doc, run);
-	put_machine(doc, run);
+	if (opts->detail || opts->stored_run)
+		put_command(doc, run);
+	if (opts->detail)
+		put_machine(doc, run);
 }
 
 void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_run_doc_opts *opts)
 {
 	if (!opts->no_header) {
 		wp_run_doc_heading(doc, run);
-		put_top(doc, run, opts->detail);
-		if (opts->detail && run->n_flows)
+		put_top(doc, run, opts);
+		if ((opts->detail || opts->stored_run) && run->n_flows)
 			wp_doc_blank(doc);
 	}
 	if (run->n_flows)
@@ -336,7 +354,7 @@ void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_ru
 	wp_doc_blank(doc);
 	/* Where the threads ran is known at the end only. */
 	if (opts->no_header) {
-		put_top(doc, run, opts->detail);
+		put_top(doc, run, opts);
 		wp_doc_blank(doc);
 	}
 	wp_run_doc_cpus(doc, run);

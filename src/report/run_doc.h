@@ -14,6 +14,7 @@ struct wp_run_doc_opts {
 	bool no_header;      /* the heading is on the screen already (live.h) */
 	size_t rows_printed; /* ... and so many rows of each flow, with the table's heading */
 	bool detail;         /* command and machine, as a letter needs them */
+	bool stored_run;     /* command and time: the reader did not start it just now */
 	size_t max_rows;     /* more interval rows than this become a line of bars; 0 = no limit */
 	char unit;           /* as in struct wp_text_opts, for rates in sentences */
 	const struct wp_interval_cols

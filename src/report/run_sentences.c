@@ -70,12 +70,15 @@ static void put_packets(struct wp_doc *doc, const struct wp_run *run)
 	struct wp_num sent = wp_has(s.sent) ? s.sent : l->sent_packets;
 	struct wp_num received = wp_has(s.received) ? s.received : l->delivered_packets;
 	struct wp_num mean = wp_num_ratio(s.sent_bytes, s.sent, 1);
+	char text[48];
 
 	if (!wp_has(sent) && !wp_has(received) && !wp_has(s.retransmits) && !wp_has(s.lost))
 		return;
 	put_count(&b, "sent", sent);
-	if (wp_has(mean))
-		wp_buf_printf(&b, " (mean %.3g KB)", mean.v / 1024);
+	if (wp_has(mean)) {
+		wp_doc_format(WP_DOC_COUNT, 0, 0, mean.v, text, sizeof(text));
+		wp_buf_printf(&b, " (mean %s bytes)", text);
+	}
 	put_count(&b, "received", received);
 	if (is(run->test.protocol, "TCP") || wp_has(s.retransmits))
 		put_count(&b, "retransmitted", s.retransmits);
@@ -92,8 +95,12 @@ static void put_packets(struct wp_doc *doc, const struct wp_run *run)
 			if (l->stages[i].host)
 				wp_buf_printf(&b, " (%s)", l->stages[i].host);
 		}
-	if (wp_num_or(l->unexplained_packets, 0) != 0)
+	if (wp_num_or(l->unexplained_packets, 0) > 0) {
 		put_count(&b, "unexplained", l->unexplained_packets);
+	} else if (wp_num_or(l->unexplained_packets, 0) < 0) {
+		put_count(&b, "unexplained", wp_num(-l->unexplained_packets.v));
+		wp_buf_puts(&b, " too many received");
+	}
 	wp_doc_para(doc, "Packets", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
 	if (wp_num_or(s.corrupt, 0) > 0)
 		wp_doc_para(doc, "Content", WP_DOC_BAD,
@@ -165,11 +172,10 @@ static void put_limits(struct wp_doc *doc, const struct wp_run *run)
 	} shares[] = {
 		{ "receiver's window", get_rwnd },
 		{ "send buffer", get_sndbuf },
-		{ "nothing to send", get_app },
 	};
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
 	struct wp_num cwnd = mean_of(run, get_cwnd), rtt = mean_of(run, get_rtt),
-		      min = mean_of(run, get_min_rtt);
+		      min = mean_of(run, get_min_rtt), app = mean_of(run, get_app);
 	char text[48];
 
 	for (size_t i = 0; i < WP_ARRAY_SIZE(shares); i++) {
@@ -180,6 +186,10 @@ static void put_limits(struct wp_doc *doc, const struct wp_run *run)
 	}
 	if (b.len)
 		wp_buf_puts(&b, " of the time");
+	/* Not a share of time: TCP_INFO tells the state of a moment. */
+	if (wp_has(app))
+		wp_buf_printf(&b, "%snothing queued in %.0f %% of the samples", b.len ? "; " : "",
+			      app.v);
 	if (wp_has(cwnd)) {
 		wp_format_bytes(cwnd.v, text, sizeof(text));
 		wp_buf_printf(&b, "%scwnd %s", b.len ? "; " : "", text);
@@ -196,6 +206,53 @@ static void put_limits(struct wp_doc *doc, const struct wp_run *run)
 		wp_buf_printf(&b, "; means of %zu streams", run->n_flows);
 	if (b.len)
 		wp_doc_para(doc, "Limits", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
+}
+
+/* "0.195": three digits that stand for something, trailing zeros too. */
+static void put_real(struct wp_buf *b, double v)
+{
+	wp_buf_printf(b, "%.*f", v < .09995 ? 4 : v < .9995 ? 3 : v < 9.995 ? 2 : 1, v);
+}
+
+static const char *end_of(const struct wp_run *run, size_t i)
+{
+	if (is(run->test.direction, "both") || run->n_hosts < 2)
+		return run->hosts[i].role ? run->hosts[i].role : "this end";
+	return (i == 0) == !is(run->test.direction, "reverse") ? "sender" : "receiver";
+}
+
+/* CPU time a KB or transaction: of each end's threads, and of all that each machine's CPUs did meanwhile. */
+static void put_cost(struct wp_doc *doc, const struct wp_run *run)
+{
+	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
+	bool bytes = false, shared = false;
+	size_t told = 0;
+
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		bytes |= wp_has(run->hosts[i].cost_us_per_kb);
+		shared |= run->hosts[i].same_machine_as != NULL;
+	}
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		const struct wp_host *h = &run->hosts[i];
+		struct wp_num cost = bytes ? h->cost_us_per_kb : h->cost_us_per_transaction;
+
+		if (!wp_has(cost))
+			continue;
+		wp_buf_printf(&b, "%s%s's%s ", b.len ? ", " : "", end_of(run, i),
+			      b.len ? "" : " threads");
+		put_real(&b, cost.v);
+	}
+	for (size_t i = 0; bytes && i < run->n_hosts && !(shared && told); i++) {
+		if (!wp_has(run->hosts[i].machine_cost_us_per_kb))
+			continue;
+		wp_buf_printf(&b, "%sall CPUs%s%s ", b.len ? ", " : "", shared ? "" : " of the ",
+			      shared ? "" : end_of(run, i));
+		put_real(&b, run->hosts[i].machine_cost_us_per_kb.v);
+		told++;
+	}
+	if (b.len)
+		wp_doc_para(doc, "CPU cost", WP_DOC_PLAIN, "%s %s", wp_buf_text(&b),
+			    bytes ? "us/KB" : "us a transaction");
 }
 
 static void put_rates(struct wp_doc *doc, const struct wp_run *run)
@@ -298,6 +355,7 @@ void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts)
 {
 	put_rates(doc, run);
+	put_cost(doc, run);
 	put_packets(doc, run);
 	put_limits(doc, run);
 	put_findings(doc, run);

@@ -45,7 +45,7 @@ static void check_root(const char *root)
 
 	assert_int_equal(wp_doctor_read(fd, false, &pool, &d, NULL), 0);
 	close(fd);
-	assert_int_equal(wp_doctor_text(&d, false, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, false, 0, &text), 0);
 	check_columns(wp_buf_text(&text));
 	if (getenv("WP_UPDATE_GOLDEN"))
 		write_golden(root, &text);
@@ -105,7 +105,7 @@ static void problems_only_leaves_out_what_is_in_order(void **state)
 	struct wp_buf text = WP_BUF(4096);
 
 	(void)state;
-	assert_int_equal(wp_doctor_text(&d, true, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, true, 0, &text), 0);
 	assert_string_equal(
 		wp_buf_text(&text),
 		"whyperf doctor  h\n\nB\n  BAD   sick                2\n"
@@ -126,7 +126,7 @@ static void long_words_are_cut_between_characters(void **state)
 	for (size_t i = 0; i + 2 < sizeof(word); i += 2)
 		memcpy(word + i, "\xc3\xa9", 3); /* e with acute */
 	line.value = word;
-	assert_int_equal(wp_doctor_text(&d, false, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, false, 0, &text), 0);
 	check_columns(wp_buf_text(&text));
 	for (const char *p = wp_buf_text(&text); (p = strchr(p, '\xc3')); p++)
 		assert_int_equal((unsigned char)p[1], 0xa9);
@@ -141,7 +141,7 @@ static void live_machine_fits_the_columns(void **state)
 
 	(void)state;
 	assert_int_equal(wp_doctor_read(-1, true, &pool, &d, NULL), 0);
-	assert_int_equal(wp_doctor_text(&d, false, &text), 0);
+	assert_int_equal(wp_doctor_text(&d, false, 0, &text), 0);
 	check_columns(wp_buf_text(&text));
 	assert_non_null(strstr(wp_buf_text(&text), "\nMeasured\n"));
 	wp_buf_done(&text);

@@ -12,7 +12,8 @@
 #define FOOTNOTES      6 /* distinct reasons told below a table */
 #define STRIP_COLUMNS  40
 #define SERIES_COLUMNS 60
-#define HEADING_INDENT 2 /* of a heading's second line */
+#define HEADING_INDENT 2  /* of a heading's second line */
+#define UNIT_MAX       10 /* bytes: "Gbits/sec," */
 
 struct writer {
 	const struct wp_text_opts *opts;
@@ -106,6 +107,26 @@ static void put(struct writer *w, enum wp_doc_style style, const char *text)
 	put_bytes(w, style, text, strlen(text));
 }
 
+/* Bytes up to the blank where a line may end: a number stays with its unit ("57.9 %", "2 s"), "CPU" with its number. */
+static size_t word_length(const char *text)
+{
+	size_t len = strcspn(text, " "), from = 0;
+
+	while (text[len] == ' ' && text[len + 1] != ' ') {
+		size_t next = strcspn(text + len + 1, " ");
+		bool number = len > from && text[len - 1] >= '0' && text[len - 1] <= '9' &&
+			      strspn(text + from, "0123456789.,") == len - from;
+		bool unit = text[len + 1] == '%' || (next && strchr("KMGTkmgtsun", text[len + 1]));
+
+		if (!(number && unit && next <= UNIT_MAX) &&
+		    !(len - from == 3 && !memcmp(text + from, "CPU", 3) && next <= 4))
+			break;
+		from = len + 1;
+		len += 1 + next;
+	}
+	return len;
+}
+
 /* Words from the present column on, later lines from `indent` on. */
 static void put_wrapped(struct writer *w, enum wp_doc_style style, const char *text,
 			unsigned indent, unsigned right)
@@ -113,7 +134,7 @@ static void put_wrapped(struct writer *w, enum wp_doc_style style, const char *t
 	if (right < indent + 8)
 		right = indent + 8;
 	while (*text) {
-		size_t len = strcspn(text, " "), width = 0;
+		size_t len = word_length(text), width = 0;
 
 		for (size_t i = 0; i < len; i++)
 			width += ((unsigned char)text[i] & 0xc0) != 0x80;

@@ -102,7 +102,8 @@ def test_lists_can_be_narrowed():
                         (('--target', 'lab'), False), (('--since', '1h'), True), (('--since', '2100-01-01'), False)):
         rows = run('history', '-J', *args, env=env).json()
         assert [r['id'] for r in rows] == ([one] if there else []), (args, rows)
-    assert run('history', '--since', 'yesterday', expect=2, env=env).err.count('\n') == 1
+    for when in ('yesterday', '2026-13-01', '2026-11-32', '2026-1'):
+        assert run('history', '--since', when, expect=2, env=env).err.count('\n') == 1
     assert run('history', '--sweeps', '-J', env=env).json() == []
 
 
@@ -113,6 +114,28 @@ def test_one_table_as_csv():
     assert len(rows) >= 4 and {r['end'] for r in rows} == {'sender', 'receiver'}, rows[:2]
     assert run('report', '--format', 'csv', '--table', 'x', expect=2, env=env).err.count('\n') == 1
     assert run('report', '--table', 'interval', expect=2, env=env).err.count('\n') == 1
+
+
+def test_a_stored_report_says_when_and_with_what():
+    env = fresh('when')
+    r = run(*SHORT, '-J', env=env).json()
+    out = run('report', env=env).out
+    assert re.search(r'^Command +.*whyperf tcp', out, re.M) and r['started'] in out, out
+
+
+def test_what_never_began_is_not_kept():
+    env = fresh('mistyped')
+    run('tcp', 'no-such-host.invalid', '-t', '1', env=env, expect=1)
+    run('tcp', '127.0.0.1', '-p', '1', '-t', '1', env=env, expect=1)
+    assert run('history', '-J', env=env).json() == []
+
+
+def test_a_reader_that_leaves_is_not_worth_a_word():
+    env = fresh('pipe')
+    run(*SHORT, env=env)
+    p = subprocess.run(['sh', '-c', '{ sleep .3; "$WHYPERF" report -J; } | true'], env={**os.environ, **env},
+                       stderr=subprocess.PIPE, check=False, timeout=60)
+    assert p.stderr == b'', p.stderr
 
 
 def test_wrong_verbs_and_names():

@@ -51,8 +51,9 @@ static int print_json(const struct wp_doctor *d, FILE *out, struct wp_err *err)
 		return wp_err_sys(err, -ENOMEM, "cannot make the JSON document");
 	r = json_dumpf(o, out, JSON_INDENT(1));
 	json_decref(o);
-	if (r || fputc('\n', out) == EOF)
-		return wp_err_set(err, -EIO, "cannot write the JSON document");
+	if (r && !ferror(out)) /* main() says what stdout did not take */
+		return wp_err_sys(err, -ENOMEM, "cannot make the JSON document");
+	fputc('\n', out);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 #include "explain/explain.h"
@@ -210,6 +211,23 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 	return status ? status : shown;
 }
 
+/* A CPU of this machine that is not there: the pinning would fail, but only after the other end has been asked. */
+static int check_cpus(const struct wp_cpulist *cpus, struct wp_err *err)
+{
+	char path[64];
+
+	for (size_t i = 0; i < cpus->n; i++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpus->cpu[i]);
+		if (access(path, F_OK) && errno == ENOENT &&
+		    !access("/sys/devices/system/cpu", F_OK))
+			return wp_err_set(
+				err, -EINVAL,
+				"--cpu: this machine has no CPU %d; `whyperf doctor` lists them",
+				cpus->cpu[i]);
+	}
+	return 0;
+}
+
 int wp_measure(const struct wp_test_config *c, const char *kind, const char *target,
 	       struct wp_cli *cli)
 {
@@ -218,7 +236,7 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	struct wp_plan plan;
 	int r;
 
-	if (wp_test_plan(c, kind, &plan, &err))
+	if (wp_test_plan(c, kind, &plan, &err) || check_cpus(&c->cpus, &err))
 		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
 	r = wp_measure_open(c, target, &venue, &err);
 	if (r)

@@ -20,6 +20,8 @@ int wp_output_json(const struct wp_cli *cli, json_t *json)
 	int r = json ? json_dumpf(json, cli->out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : -1;
 
 	json_decref(json);
+	if (r && ferror(cli->out)) /* main() says it */
+		return WP_EXIT_FAILED;
 	if (r)
 		return out_of_memory(cli);
 	fputc('\n', cli->out);

@@ -88,9 +88,10 @@ static void put_table(struct wp_doc *doc, const struct wp_campaign *c,
 	for (size_t i = 0; i < n; i++)
 		for (size_t h = 0; h < runs[i].run->n_hosts; h++)
 			moved |= put_end(doc, c, t, &runs[i], h);
-	wp_doc_para(doc, NULL, WP_DOC_DIM,
-		    "thread: share of the time that the end's own thread ran%s",
-		    moved ? "; moved: on more than one CPU, so no CPU's columns are its own" : "");
+	if (moved)
+		wp_doc_para(
+			doc, NULL, WP_DOC_DIM,
+			"moved: its thread ran on more than one CPU, so no CPU's columns are its own");
 }
 
 /* The sentence stands with best and worst already, where they may be named. */

@@ -341,15 +341,27 @@ static void put_top(struct wp_doc *doc, const struct wp_run *run,
 		put_machine(doc, run);
 }
 
+/* False for a run that failed before its first byte: tables of dashes say nothing. */
+static bool has_figures(const struct wp_run *run)
+{
+	for (size_t i = 0; i < run->n_flows; i++)
+		if (!run->error || run->flows[i].n_intervals || wp_has(run->flows[i].sent.bytes) ||
+		    wp_has(run->flows[i].received.bytes))
+			return true;
+	return false;
+}
+
 void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_run_doc_opts *opts)
 {
+	bool figures = has_figures(run);
+
 	if (!opts->no_header) {
 		wp_run_doc_heading(doc, run);
 		put_top(doc, run, opts);
-		if ((opts->detail || opts->stored_run) && run->n_flows)
+		if ((opts->detail || opts->stored_run) && figures)
 			wp_doc_blank(doc);
 	}
-	if (run->n_flows)
+	if (figures)
 		wp_run_doc_intervals(doc, run, opts);
 	wp_doc_blank(doc);
 	/* Where the threads ran is known at the end only. */
@@ -357,6 +369,7 @@ void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_ru
 		put_top(doc, run, opts);
 		wp_doc_blank(doc);
 	}
-	wp_run_doc_cpus(doc, run);
+	if (figures || !run->n_flows)
+		wp_run_doc_cpus(doc, run);
 	wp_run_doc_sentences(doc, run, opts);
 }

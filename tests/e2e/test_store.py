@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import os
+import re
 import stat
+import subprocess
 
 from wp import STATE, Skip, environment, main, run
 
@@ -125,7 +127,7 @@ def test_a_stored_report_says_when_and_with_what():
 
 def test_what_never_began_is_not_kept():
     env = fresh('mistyped')
-    run('tcp', 'no-such-host.invalid', '-t', '1', env=env, expect=1)
+    run('tcp', 'no-such-host.invalid', '-t', '1', env=env, expect=2)
     run('tcp', '127.0.0.1', '-p', '1', '-t', '1', env=env, expect=1)
     assert run('history', '-J', env=env).json() == []
 

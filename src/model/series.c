@@ -22,6 +22,14 @@ static struct wp_num sum(struct wp_num a, struct wp_num b)
 	return wp_num(a.v + b.v);
 }
 
+/* A delta that one row lacks is in the other's: it counts from the last reading, rows of many streams take turns. */
+static struct wp_num joined(struct wp_num a, struct wp_num b)
+{
+	if (!wp_has(a) || !wp_has(b))
+		return wp_has(a) ? a : b;
+	return wp_num(a.v + b.v);
+}
+
 static struct wp_num weighted(struct wp_num a, struct wp_num b, double wa, double wb)
 {
 	if (!wp_has(a) || !wp_has(b))
@@ -42,8 +50,8 @@ struct wp_interval wp_interval_fold(const struct wp_interval *a, const struct wp
 
 	f.start_s = a->start_s;
 	f.bytes = sum(a->bytes, b->bytes);
-	f.packets = sum(a->packets, b->packets);
-	f.retransmits = sum(a->retransmits, b->retransmits);
+	f.packets = joined(a->packets, b->packets);
+	f.retransmits = joined(a->retransmits, b->retransmits);
 	f.lost = sum(a->lost, b->lost);
 	f.bits_per_second = wa + wb > 0 && wp_has(f.bytes) ? wp_num(f.bytes.v * 8 / (wa + wb))
 							   : b->bits_per_second;
@@ -56,6 +64,10 @@ struct wp_interval wp_interval_fold(const struct wp_interval *a, const struct wp
 	f.rttvar_us = weighted(a->rttvar_us, b->rttvar_us, wa, wb);
 	f.delivery_bps = later(a->delivery_bps, b->delivery_bps);
 	f.pacing_bps = later(a->pacing_bps, b->pacing_bps);
+	f.unacked = later(a->unacked, b->unacked);
+	f.notsent_bytes = later(a->notsent_bytes, b->notsent_bytes);
+	f.snd_wnd_bytes = later(a->snd_wnd_bytes, b->snd_wnd_bytes);
+	f.incoming_cpu = later(a->incoming_cpu, b->incoming_cpu);
 	f.min_rtt_us = later(a->min_rtt_us, b->min_rtt_us);
 	if (wp_has(a->min_rtt_us) && wp_has(b->min_rtt_us) && a->min_rtt_us.v < b->min_rtt_us.v)
 		f.min_rtt_us = a->min_rtt_us;

@@ -242,6 +242,38 @@ static void a_long_series_is_folded_and_loses_nothing(void **state)
 	assert_int_equal(wp_series_init(&s, 3), -EINVAL);
 }
 
+/* 24 h at 0.01 s into the fewest rows that a flow has, with TCP_INFO in every eleventh row only. */
+static void a_day_of_the_shortest_rows_fits_into_sixteen(void **state)
+{
+	struct wp_series s;
+	double packets = 0, bytes = 0;
+	const struct wp_interval *rows;
+
+	(void)state;
+	assert_int_equal(wp_series_init(&s, 16), 0);
+	rows = s.rows;
+	for (int i = 0; i < 8640000; i++) {
+		struct wp_interval r = row(i, 1, false);
+
+		r.packets = r.snd_wnd_bytes = wp_absent("not this one");
+		if (i % 11 == 10 || i == 8639999)
+			r.packets = wp_num(i == 8639999 ? 8640000 % 11 : 11);
+		if (i % 11 == 10)
+			r.snd_wnd_bytes = wp_num(i);
+		wp_series_add(&s, &r);
+		assert_true(s.n <= 16 && s.rows == rows);
+	}
+	wp_series_finish(&s);
+	for (size_t i = 0; i < s.n; i++) {
+		bytes += s.rows[i].bytes.v;
+		packets += s.rows[i].packets.v;
+	}
+	assert_true(bytes == 8640000);
+	assert_true(packets == 8640000);
+	assert_true(s.rows[s.n - 1].snd_wnd_bytes.v == 8639999 - (8639999 % 11) - 1);
+	wp_series_done(&s);
+}
+
 static struct wp_plan good_plan(void)
 {
 	return (struct wp_plan) { .kind = "tcp",
@@ -346,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_record_survives_json),
 		cmocka_unit_test(a_hostile_record_is_refused),
 		cmocka_unit_test(a_long_series_is_folded_and_loses_nothing),
+		cmocka_unit_test(a_day_of_the_shortest_rows_fits_into_sixteen),
 		cmocka_unit_test(the_other_end_completes_a_flow),
 		cmocka_unit_test(stream_limits_add_up),
 		cmocka_unit_test(bad_plans_get_a_sentence),

@@ -21,7 +21,7 @@
 #define TELL_DELAY_NS      (3 * WP_NS_PER_MS)
 #define PROBED_FLOWS       16  /* a probe costs 3 us a flow */
 #define INFO_FLOWS_PER_ROW 200 /* TCP_INFO costs 2 us a flow: above this, rows take turns */
-#define MIN_FLOW_ROWS      32
+#define MAX_FLOW_ROWS      4096
 #define DEFAULT_SAMPLE_NS  WP_NS_PER_S
 #define SEEN_CPUS          64 /* different CPUs remembered as observed */
 
@@ -64,13 +64,11 @@ static void saw(struct seen *s, int cpu)
 
 /* ---- making ----------------------------------------------------------------------------------- */
 
-static size_t rows_per_flow(size_t n_flows)
+size_t wp_end_rows_per_flow(size_t n_flows)
 {
 	size_t rows = WP_MAX_INTERVAL_ROWS / 2 / n_flows; /* both ends' rows share a record */
 
-	if (rows > 4096)
-		rows = 4096;
-	return rows < MIN_FLOW_ROWS ? MIN_FLOW_ROWS : rows;
+	return rows < MAX_FLOW_ROWS ? rows : MAX_FLOW_ROWS;
 }
 
 static int make_watches(struct wp_end *e, struct wp_err *err)
@@ -81,7 +79,7 @@ static int make_watches(struct wp_end *e, struct wp_err *err)
 		return wp_err_set(err, -ENOMEM, "no memory for %zu flows", e->n_flows);
 	for (size_t i = 0; i < e->n_flows; i++) {
 		int r = wp_flow_watch_init(&e->flows[i], &e->spec.streams[i], e->plan->rate_bps > 0,
-					   rows_per_flow(e->n_flows));
+					   wp_end_rows_per_flow(e->n_flows));
 
 		if (r)
 			return wp_err_set(err, r, "no memory for %zu flows", e->n_flows);

@@ -55,6 +55,9 @@ int wp_end_wait(struct wp_end *end, const int *fds, size_t n);
 /* Stops senders, lets receivers drain for at most `grace_ns`, takes the last partial row. 0 or
  * -ETIMEDOUT. */
 int wp_end_finish(struct wp_end *end, int64_t grace_ns);
+/* Interval rows that are kept of each of so many flows, at most WP_MAX_FLOWS; when there are more, neighbours are folded.
+ * A server's result with all of them fits into one message (peer/limits.h). At least 16. */
+size_t wp_end_rows_per_flow(size_t n_flows);
 /* Tells senders to stop now (Ctrl-C); wp_end_wait() then ends soon. */
 void wp_end_stop(struct wp_end *end);
 /* Fills host->{cpus, cpu_samples, threads, counts, placement, cost...} and for flow i

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-static const char OTHER_END[] = "known at the other end only";
+static const char SENDERS_OWN[] = "known to the sender";
 static const char NO_INFO[] = "TCP_INFO could not be read";
-static const char NOT_THIS_ROW[] = "not read in this interval: rows of many streams take turns";
+static const char NOT_THIS_ROW[] = "rows of many streams take turns";
 static const char OLD_KERNEL[] = "this kernel's TCP_INFO has no such field";
 static const char NOT_TCP[] = "not counted by TCP";
 
@@ -139,7 +139,7 @@ struct wp_interval wp_flow_watch_row(struct wp_flow_watch *w, const struct wp_st
 		wall_s > 0 ? wp_num(row.bytes.v * 8 / wall_s) : wp_absent("empty interval");
 	row.packets = wp_absent(why);
 	if (w->role == WP_STREAM_RECEIVES) {
-		sender_absent(&row, OTHER_END);
+		sender_absent(&row, SENDERS_OWN);
 		if (now.has_info && w->last.has_info && now.info.has_segments)
 			row.packets = wp_num(now.info.data_segs_in - w->last.info.data_segs_in);
 	} else if (now.has_info && w->last.has_info) {
@@ -205,7 +205,7 @@ static void put_end(const struct wp_flow_watch *w, const struct wp_stream_count 
 	end->mean_call_bytes = wp_num_ratio(end->bytes, end->calls, 1);
 	end->lost = end->out_of_order = end->duplicated = end->jitter_us = wp_absent(NOT_TCP);
 	end->corrupt_blocks = wp_num((double)count->corrupt_blocks);
-	end->shortfall_bytes = !sends     ? wp_absent(OTHER_END)
+	end->shortfall_bytes = !sends     ? wp_absent(SENDERS_OWN)
 			       : w->paced ? wp_num((double)count->shortfall_bytes)
 					  : wp_absent("not paced");
 	if (w->last.has_info && w->last.info.has_segments) {
@@ -219,7 +219,7 @@ static void put_end(const struct wp_flow_watch *w, const struct wp_stream_count 
 		end->retransmits = wp_num((double)(w->retransmits - w->window_retransmits));
 		end->all_retransmits = wp_num((double)w->retransmits);
 	} else {
-		end->retransmits = end->all_retransmits = wp_absent(sends ? NO_INFO : OTHER_END);
+		end->retransmits = end->all_retransmits = wp_absent(sends ? NO_INFO : SENDERS_OWN);
 	}
 }
 
@@ -295,7 +295,8 @@ int wp_flow_watch_result(struct wp_flow_watch *w, const struct wp_stream_count *
 		f->app_limited_pct = wp_num(100.0 * w->app_limited / w->probes);
 		f->mean_rtt_us = wp_num(w->rtt_sum_us / w->probes);
 	} else {
-		f->app_limited_pct = f->mean_rtt_us = wp_absent(sends ? "not sampled" : OTHER_END);
+		f->app_limited_pct = f->mean_rtt_us =
+			wp_absent(sends ? "not sampled" : SENDERS_OWN);
 	}
 	if (count->zerocopy_sends)
 		f->note = wp_pool_printf(pool,

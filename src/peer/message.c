@@ -174,7 +174,8 @@ static int append(const char *data, size_t len, void *arg)
 
 int wp_message_encode(const json_t *message, struct wp_buf *out)
 {
-	if (json_dump_callback(message, append, out, JSON_COMPACT) < 0)
+	/* Twelve digits are a nanosecond in a quarter of an hour; counters are integers and exact. */
+	if (json_dump_callback(message, append, out, JSON_COMPACT | JSON_REAL_PRECISION(12)) < 0)
 		return wp_buf_status(out) < 0 ? wp_buf_status(out) : -EINVAL;
 	return wp_buf_append(out, "\n", 1);
 }

@@ -10,6 +10,16 @@ import time
 from wp import PATIENCE, STATE, WHYPERF, environment, links_and_mounts, main, need_lab, run, start, wait_until
 
 
+# Other people may make labs on this machine meanwhile: what is named here is this test's own.
+MINE = f'wpt{os.getpid()}-'
+
+
+def left_behind(before):
+    """What is there now and was not before: names and mounts of ours, and interfaces that look like a lab's."""
+    links, spaces, mounts = (set(now) - set(then) for now, then in zip(links_and_mounts(), before))
+    return [x for x in links if x.startswith('wp')] + [x for x in spaces | mounts if MINE in x]
+
+
 def clean_after(f):
     """Runs f and checks that interfaces, named namespaces and mounts are as before."""
     before = links_and_mounts()
@@ -17,8 +27,7 @@ def clean_after(f):
         f()
     finally:
         run('lab', 'status')  # any next start replays the journal
-        after = links_and_mounts()
-    assert after == before, (before, after)
+        wait_until(lambda: not left_behind(before), what='a clean machine')
 
 
 def children():
@@ -27,7 +36,9 @@ def children():
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
             with open(f'/proc/{pid}/comm', encoding='utf-8') as f:
-                if f.read().strip() == 'whyperf-peer':
+                peer = f.read().strip() == 'whyperf-peer'
+            with open(f'/proc/{pid}/environ', 'rb') as f:
+                if peer and STATE.encode() in f.read():
                     found.append(int(pid))
         except OSError:
             pass
@@ -37,7 +48,7 @@ def children():
 def test_a_run_leaves_nothing():
     need_lab()
     clean_after(lambda: run('tcp', 'lab', '-t', '0.3'))
-    assert not children()
+    wait_until(lambda: not children(), what='the other end ended')
 
 
 def test_two_labs_at_once():
@@ -82,24 +93,26 @@ def test_signals_end_a_run_and_leave_nothing():
 def test_up_status_exec_down():
     need_lab()
 
+    one, two = MINE + '1', MINE + '2'
+
     def life():
-        run('lab', 'up', 'wptest1')
+        run('lab', 'up', one)
         try:
-            run('lab', 'up', 'wptest2')
+            run('lab', 'up', two)
             status = run('lab', 'status').out
-            assert 'wptest1' in status and 'wptest2' in status and '10.97.0.1' in status, status
-            again = run('lab', 'up', 'wptest1', expect=1)
-            assert 'wptest1' in again.err, again.err
-            out = run('lab', 'exec', 'wptest1:a', 'cat', '/proc/net/dev').out
+            assert one in status and two in status and '10.97.0.1' in status, status
+            again = run('lab', 'up', one, expect=1)
+            assert one in again.err, again.err
+            out = run('lab', 'exec', f'{one}:a', 'cat', '/proc/net/dev').out
             assert 'wpa' in out, out
-            assert run('lab', 'exec', 'wptest1:b', 'false', expect=None).status == 1
-            r = run('tcp', 'lab:name=wptest1', '-t', '0.3', '-J').json()
+            assert run('lab', 'exec', f'{one}:b', 'false', expect=None).status == 1
+            r = run('tcp', f'lab:name={one}', '-t', '0.3', '-J').json()
             assert r['flows'][0]['sent']['bytes'] > 0
         finally:
-            run('lab', 'down', 'wptest1')
-            run('lab', 'down', 'wptest2', expect=None)
-        assert 'wptest1' not in run('lab', 'status').out
-        assert 'wptest1' in run('lab', 'down', 'wptest1', expect=1).err
+            run('lab', 'down', one)
+            run('lab', 'down', two, expect=None)
+        assert one not in run('lab', 'status').out
+        assert one in run('lab', 'down', one, expect=1).err
 
     clean_after(life)
 
@@ -109,13 +122,13 @@ def test_a_killed_up_is_undone_by_the_next_start():
 
     def kills():
         for i in range(12):
-            p = start('lab', 'up', f'wpkill{i}')
+            p = start('lab', 'up', f'{MINE}kill{i}')
             time.sleep(random.uniform(0, 0.06) * PATIENCE)
             p.kill()
             p.communicate()
             # Either it was finished and stays, or nothing of it does.
             run('lab', 'status')
-            run('lab', 'down', f'wpkill{i}', expect=None)
+            run('lab', 'down', f'{MINE}kill{i}', expect=None)
 
     random.seed(11)
     clean_after(kills)

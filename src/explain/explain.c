@@ -232,6 +232,29 @@ static void say_not_explained(const struct verdict *v, const struct wp_facts *f,
 		ret->advice[ret->n_advice++] = "whyperf doctor";
 }
 
+static bool is_advised(const struct wp_finding *findings, size_t n, const char *advice)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < findings[i].n_advice; k++)
+			if (!strcmp(findings[i].advice[k], advice))
+				return true;
+	return false;
+}
+
+/* What an earlier finding advises already is not said again. */
+static void advise_once(struct wp_finding *findings, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct wp_finding *f = &findings[i];
+		size_t kept = 0;
+
+		for (size_t k = 0; k < f->n_advice; k++)
+			if (!is_advised(findings, i, f->advice[k]))
+				f->advice[kept++] = f->advice[k];
+		f->n_advice = kept;
+	}
+}
+
 int wp_explain(struct wp_run *run)
 {
 	struct wp_finding *findings;
@@ -270,6 +293,7 @@ int wp_explain(struct wp_run *run)
 	for (size_t i = 0; i < n; i++)
 		if (!findings[i].says)
 			return -ENOMEM;
+	advise_once(findings, n);
 	run->findings = findings;
 	run->n_findings = n;
 	return 0;

@@ -255,10 +255,11 @@ struct wp_num wp_facts_bdp_bytes(const struct wp_facts *f)
 
 bool wp_facts_large_buffer(const struct wp_facts *f)
 {
-	struct wp_num bdp = wp_facts_bdp_bytes(f);
+	/* The smallest round trip is the path's own; longer ones hold the reader's delays. */
+	double bdp = wp_num_or(f->flow_bps, 0) / 8 * wp_num_or(f->min_rtt_us, 0) / 1e6;
 
-	return wp_has(f->rcvbuf_bytes) && wp_has(bdp) && f->rcvbuf_bytes.v >= LARGE_BUFFER_BYTES &&
-	       f->rcvbuf_bytes.v >= LARGE_BUFFER * bdp.v;
+	return wp_has(f->rcvbuf_bytes) && wp_has(f->flow_bps) && wp_has(f->min_rtt_us) &&
+	       f->rcvbuf_bytes.v >= LARGE_BUFFER_BYTES && f->rcvbuf_bytes.v >= LARGE_BUFFER * bdp;
 }
 
 bool wp_facts_delayed_reader(const struct wp_facts *f)

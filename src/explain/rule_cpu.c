@@ -8,7 +8,7 @@
 
 #define SOFTIRQ_SAY_PCT  5.0  /* of wall time: worth a clause */
 #define SHARED_MAIN_PCT  60.0 /* of a full CPU, by the two ends */
-#define SHARED_LEAST_PCT 30.0
+#define SHARED_LEAST_PCT 10.0
 #define QUOTA_SHARE      0.3 /* of the waiting: less foreign work than this does not explain it */
 
 /* "CPU 0", "its CPU". */
@@ -193,8 +193,8 @@ static enum wp_rule_answer full_cpu(const struct wp_facts *f, const struct wp_si
 				ret);
 	/* Of two ends that others disturb, the one that works longer for the same data is the slower one. */
 	if (s->runnable_pct.v + s->excused_pct >= WP_FULL_PCT && !wp_facts_held(f) &&
-	    (s->runnable_pct.v >= WP_FULL_PCT ||
-	     s->on_cpu_pct.v >= wp_num_or(other->on_cpu_pct, 0)))
+	    ((s->runnable_pct.v >= WP_FULL_PCT && other->runnable_pct.v < WP_FULL_PCT) ||
+	     s->on_cpu_pct.v > wp_num_or(other->on_cpu_pct, 0)))
 		return say_its_part(f, s, other, ret);
 	/* Interrupt work between the thread's turns fills the CPU too. */
 	work = busy < 0 ? 0 : s->on_cpu_pct.v + wp_num_or(s->use->softirq_pct, 0);
@@ -212,6 +212,17 @@ enum wp_rule_answer wp_rule_sender_cpu(const struct wp_facts *f, struct wp_findi
 enum wp_rule_answer wp_rule_receiver_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
 	return full_cpu(f, &f->receiver, &f->sender, ret);
+}
+
+/* One with time to spare, else any other. */
+static int other_cpu(const struct wp_side *s, int not_this)
+{
+	int cpu = wp_side_free_cpu(s, not_this, -1);
+
+	for (size_t i = 0; cpu < 0 && s->cpus && i < s->cpus->n_cpus; i++)
+		if (wp_has(s->cpus->cpus[i].cpu) && (int)s->cpus->cpus[i].cpu.v != not_this)
+			cpu = (int)s->cpus->cpus[i].cpu.v;
+	return cpu;
 }
 
 enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_finding *ret)
@@ -242,7 +253,7 @@ enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_findi
 	wp_evidence(f, ret, s->word, WP_SCOPE_THREAD, "run_delay_pct", s->delay_pct);
 	wp_evidence(f, ret, r->word, WP_SCOPE_THREAD, "run_delay_pct", r->delay_pct);
 	cpu_evidence(f, s, ret);
-	free_cpu = wp_side_free_cpu(r, cpu, -1);
+	free_cpu = other_cpu(r, cpu);
 	if (free_cpu >= 0)
 		wp_advise_command(f, ret, "cpu peer-cpu", "--cpu %d --peer-cpu %d", cpu, free_cpu);
 	return wp_find(

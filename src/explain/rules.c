@@ -16,14 +16,14 @@ const struct wp_rule wp_rules[] = {
 	  .summary = "both ends run on one CPU",
 	  .needs = "thread.cpu_pct thread.last_cpu cpu.busy_pct",
 	  .sign = "same machine, both threads on the same CPU, and the two fill it: together 90 % of the time, or 60 % with "
-		  "the CPU 95 % busy, or 30 % with a thread that always wants to run; the share is the time that they ran",
+		  "the CPU 95 % busy, or 10 % with a thread that always wants to run; the share is the time that they ran",
 	  .covers = "sender_cpu receiver_cpu sender_run_queue receiver_run_queue softirq_cpu",
 	  .evaluate = wp_rule_shared_cpu },
 	{ .name = "slow_reader",
 	  .summary = "the receiving program reads too slowly",
 	  .needs = "flow.rwnd_limited_pct flow.busy_pct thread.cpu_pct flow.rcvbuf_bytes",
 	  .sign = "the window stops the sender 20 % of its busy time, and the receiver's thread is full, or idle with a "
-		  "large buffer (1 MByte and 4 times rate x round trip) and zero windows counted; with a smaller buffer "
+		  "large buffer (1 MByte and 4 times rate x smallest round trip) and zero windows counted; with a smaller buffer "
 		  "full means that it executes 95 % of the time",
 	  .covers = "receiver_cpu receive_window congestion_window",
 	  .evaluate = wp_rule_slow_reader },
@@ -104,7 +104,7 @@ const struct wp_rule wp_rules[] = {
 	  .summary = "the sender's CPU is full",
 	  .needs = "thread.cpu_pct cpu.busy_pct cpu.user_pct cpu.system_pct cpu.softirq_pct",
 	  .sign = "the sender's thread runs or waits for a CPU 95 % of the time; or with the time that it is blocked "
-		  "while the receiver waits for a CPU, where it runs no less than the receiver and no window, loss, bbr or "
+		  "while the receiver waits for a CPU, where it runs longer than the receiver and no window, loss, bbr or "
 		  "rate asked for holds it; or (softirqs counted apart) its CPU is 95 % busy with the thread and softirqs; "
 		  "the share is the time that it ran",
 	  .covers = NULL,

@@ -150,6 +150,41 @@ static void test_foreign_load_is_one_finding(void **state)
 	wp_run_done(&run);
 }
 
+static void four_full(struct test_run *t)
+{
+	receiver_starved(t);
+	t->sender.on_cpu = 18;
+	t->sender.delay = 78;
+	t->receiver.on_cpu = 14;
+	t->receiver.delay = 86;
+}
+
+/* Of two disturbed ends only the one that works longer is named, and no advice is given twice. */
+static void test_nothing_is_said_twice(void **state)
+{
+	struct test_run t = test_run_base();
+	struct wp_run run;
+
+	(void)state;
+	four_full(&t);
+	explain(&t, &run);
+	assert_int_equal(run.n_findings, 2);
+	assert_string_equal(run.findings[0].rule, "receiver_run_queue");
+	assert_string_equal(run.findings[1].rule, "sender_cpu");
+	wp_run_done(&run);
+	t = test_run_base();
+	sender_full(&t);
+	t.receiver.on_cpu = 96;
+	explain(&t, &run);
+	assert_int_equal(run.n_findings, 2);
+	assert_true(run.findings[0].n_advice > 0);
+	for (size_t i = 0; i < run.findings[0].n_advice; i++)
+		for (size_t k = 0; k < run.findings[1].n_advice; k++)
+			assert_string_not_equal(run.findings[0].advice[i],
+						run.findings[1].advice[k]);
+	wp_run_done(&run);
+}
+
 /* Shares are of wall time: those of an end's own work and of its waiting add up. */
 static void test_shares_are_time(void **state)
 {
@@ -357,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_tie_names_both),
 		cmocka_unit_test(test_second),
 		cmocka_unit_test(test_foreign_load_is_one_finding),
+		cmocka_unit_test(test_nothing_is_said_twice),
 		cmocka_unit_test(test_shares_are_time),
 		cmocka_unit_test(test_no_tie_beyond_ten_points),
 		cmocka_unit_test(test_not_explained_names_what_is_missing),

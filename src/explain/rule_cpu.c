@@ -8,8 +8,8 @@
 
 #define SOFTIRQ_SAY_PCT  5.0  /* of wall time: worth a clause */
 #define SHARED_MAIN_PCT  60.0 /* of a full CPU, by the two ends */
-#define SHARED_LEAST_PCT 10.0
-#define QUOTA_SHARE      0.3 /* of the waiting: less foreign work than this does not explain it */
+#define SHARED_LEAST_PCT 5.0  /* of a CPU that others fill, by either end */
+#define QUOTA_SHARE      0.3  /* of the waiting: less foreign work than this does not explain it */
 
 /* "CPU 0", "its CPU". */
 static const char *cpu_name(const struct wp_side *s, char *out, size_t size)
@@ -214,6 +214,12 @@ enum wp_rule_answer wp_rule_receiver_cpu(const struct wp_facts *f, struct wp_fin
 	return full_cpu(f, &f->receiver, &f->sender, ret);
 }
 
+/* Running, or kept from it by work on a CPU, the other end's included. */
+static double wants_pct(const struct wp_side *s)
+{
+	return wp_num_or(s->runnable_pct, 0) + s->excused_pct;
+}
+
 /* One with time to spare, else any other. */
 static int other_cpu(const struct wp_side *s, int not_this)
 {
@@ -228,7 +234,7 @@ static int other_cpu(const struct wp_side *s, int not_this)
 enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
 	const struct wp_side *s = &f->sender, *r = &f->receiver;
-	double both, busy, wants;
+	double both, busy, share;
 	char split[128];
 	int cpu, free_cpu;
 
@@ -241,11 +247,15 @@ enum wp_rule_answer wp_rule_shared_cpu(const struct wp_facts *f, struct wp_findi
 		return WP_RULE_NO;
 	both = wp_num_or(s->on_cpu_pct, 0) + wp_num_or(r->on_cpu_pct, 0);
 	busy = s->use ? wp_num_or(s->use->busy_pct, 0) : 0;
-	wants = wp_num_or(s->runnable_pct, 0) > wp_num_or(r->runnable_pct, 0) ? s->runnable_pct.v
-									      : r->runnable_pct.v;
-	if (both < WP_NEAR_FULL_PCT && (busy < WP_FULL_PCT || both < SHARED_MAIN_PCT) &&
-	    (wants < WP_NEAR_FULL_PCT || both < SHARED_LEAST_PCT))
-		return WP_RULE_NO; /* else others fill it: the run-queue rules' matter */
+	share = both;
+	if (both < WP_NEAR_FULL_PCT && (busy < WP_FULL_PCT || both < SHARED_MAIN_PCT)) {
+		/* Others fill it. What is left of the two's is the time that they could have run side by side. */
+		if (wants_pct(s) < WP_NEAR_FULL_PCT && wants_pct(r) < WP_NEAR_FULL_PCT)
+			return WP_RULE_NO;
+		share = s->on_cpu_pct.v < r->on_cpu_pct.v ? s->on_cpu_pct.v : r->on_cpu_pct.v;
+		if (share < SHARED_LEAST_PCT)
+			return WP_RULE_NO;
+	}
 	cpu = (int)s->cpu.v;
 	split_text(s->use, split, sizeof(split));
 	wp_evidence(f, ret, s->word, WP_SCOPE_THREAD, "cpu_pct", s->on_cpu_pct);

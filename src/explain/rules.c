@@ -16,7 +16,9 @@ const struct wp_rule wp_rules[] = {
 	  .summary = "both ends run on one CPU",
 	  .needs = "thread.cpu_pct thread.last_cpu cpu.busy_pct",
 	  .sign = "same machine, both threads on the same CPU, and the two fill it: together 90 % of the time, or 60 % with "
-		  "the CPU 95 % busy, or 10 % with a thread that always wants to run; the share is the time that they ran",
+		  "the CPU 95 % busy, and the share is the time that they ran; or others fill it, and one of the two runs, waits "
+		  "for a CPU or is blocked while the other waits for one 90 % of the time: then the share is the time in which they "
+		  "could have run side by side, the shorter of the two",
 	  .covers = "sender_cpu receiver_cpu sender_run_queue receiver_run_queue softirq_cpu",
 	  .evaluate = wp_rule_shared_cpu },
 	{ .name = "slow_reader",

@@ -101,6 +101,15 @@ static void three_hogs_hold_both(struct test_run *t)
 	t->sender.delay = 40;
 }
 
+/* As measured with others on that CPU. */
+static void one_cpu_starved(struct test_run *t)
+{
+	one_cpu_of_others(t);
+	t->sender.on_cpu = t->receiver.on_cpu = 16;
+	t->sender.delay = 76;
+	t->receiver.delay = 74;
+}
+
 /* What stands second; NULL = nothing does. */
 static void test_second(void **state)
 {
@@ -114,6 +123,7 @@ static void test_second(void **state)
 		{ small_rcvbuf_busy, "receive_window", "receiver_run_queue" },
 		{ bulk_loaded, "sender_cpu", "sender_run_queue" },
 		{ three_hogs_hold_both, "receiver_run_queue", "receiver_cpu" },
+		{ one_cpu_starved, "sender_run_queue", "shared_cpu" },
 		{ discard_full, "sender_cpu", NULL },
 		{ small_rcvbuf_discard, "receive_window", NULL },
 		{ target_missed_loaded, "target_rate", "sender_run_queue" },

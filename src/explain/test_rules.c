@@ -38,16 +38,6 @@ static void one_cpu_idle(struct test_run *t)
 	t->cpu[0].busy = 45;
 }
 
-/* A machine that others keep busy, both ends on one CPU of it. */
-static void one_cpu_of_others(struct test_run *t)
-{
-	t->receiver.cpu = 0;
-	t->sender.on_cpu = t->receiver.on_cpu = 20;
-	t->sender.delay = t->receiver.delay = 50;
-	t->cpu[0] = (struct test_cpu) { 100, 78, 21, 0.5, 0, 100, 1.5e6, "saturated" };
-	t->sender.call_bytes = 1048576;
-}
-
 static void small_delay(struct test_run *t)
 {
 	t->sender.delay = t->receiver.delay = 4.9;
@@ -311,7 +301,8 @@ static const struct {
 	const char *rule;
 	change_fn *yes, *no, *no2, *missing;
 } cases[] = {
-	{ "shared_cpu", one_cpu, one_cpu_of_others, one_cpu_idle, no_threads },
+	{ "shared_cpu", one_cpu, base, one_cpu_idle, no_threads },
+	{ "shared_cpu", one_cpu_of_others, bulk_loaded, one_cpu_idle, no_threads },
 	{ "sender_run_queue", sender_hog, small_delay, base, no_delay },
 	{ "receiver_run_queue", receiver_hog, small_delay, base, no_delay },
 	{ "small_writes", small_writes, small_writes_idle, sender_full, no_calls },

@@ -288,6 +288,16 @@ static inline void one_cpu(struct test_run *t)
 	t->cpu[0].busy = 100;
 }
 
+/* A machine that others keep busy, both ends on one CPU of it. */
+static inline void one_cpu_of_others(struct test_run *t)
+{
+	t->receiver.cpu = 0;
+	t->sender.on_cpu = t->receiver.on_cpu = 20;
+	t->sender.delay = t->receiver.delay = 50;
+	t->cpu[0] = (struct test_cpu) { 100, 78, 21, 0.5, 0, 100, 1.5e6, "saturated" };
+	t->sender.call_bytes = 1048576;
+}
+
 static inline void softirq_cpu(struct test_run *t)
 {
 	t->two_machines = true;

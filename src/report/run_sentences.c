@@ -124,14 +124,22 @@ static struct wp_num mean_of(const struct wp_run *run,
 	return n > 0 ? wp_num(sum / n) : last;
 }
 
+/* The kernel's shares are of the time with data under way; those of the findings and of this line, of all the time. */
+static struct wp_num of_all(const struct wp_flow *f, struct wp_num share_pct)
+{
+	if (!wp_has(share_pct) || !wp_has(f->busy_pct))
+		return wp_has(share_pct) ? f->busy_pct : share_pct;
+	return wp_num(share_pct.v * f->busy_pct.v / 100);
+}
+
 static struct wp_num get_rwnd(const struct wp_flow *f)
 {
-	return f->rwnd_limited_pct;
+	return of_all(f, f->rwnd_limited_pct);
 }
 
 static struct wp_num get_sndbuf(const struct wp_flow *f)
 {
-	return f->sndbuf_limited_pct;
+	return of_all(f, f->sndbuf_limited_pct);
 }
 
 static struct wp_num get_app(const struct wp_flow *f)
@@ -170,8 +178,8 @@ static void put_limits(struct wp_doc *doc, const struct wp_run *run)
 		const char *what;
 		struct wp_num (*get)(const struct wp_flow *f);
 	} shares[] = {
-		{ "receiver's window", get_rwnd },
-		{ "send buffer", get_sndbuf },
+		{ "stopped by the receiver's window", get_rwnd },
+		{ "by the send buffer", get_sndbuf },
 	};
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
 	struct wp_num cwnd = mean_of(run, get_cwnd), rtt = mean_of(run, get_rtt),
@@ -192,11 +200,11 @@ static void put_limits(struct wp_doc *doc, const struct wp_run *run)
 			      app.v);
 	if (wp_has(cwnd)) {
 		wp_format_bytes(cwnd.v, text, sizeof(text));
-		wp_buf_printf(&b, "%scwnd %s", b.len ? "; " : "", text);
+		wp_buf_printf(&b, "%slast cwnd %s", b.len ? "; " : "", text);
 	}
 	if (wp_has(rtt)) {
 		wp_format_ns(rtt.v * 1e3, text, sizeof(text));
-		wp_buf_printf(&b, "%sRTT %s", wp_has(cwnd) ? ", " : b.len ? "; " : "", text);
+		wp_buf_printf(&b, "%smean RTT %s", wp_has(cwnd) ? ", " : b.len ? "; " : "", text);
 	}
 	if (wp_has(rtt) && wp_has(min)) {
 		wp_format_ns(min.v * 1e3, text, sizeof(text));

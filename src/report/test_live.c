@@ -92,7 +92,7 @@ static void test_heading_then_rows_then_the_report_as_one_screen(void **state)
 		"\n"
 		"CPUs      - (no figures about CPUs in this run)\n"
 		"Packets   sent -   received -   retransmitted 0\n"
-		"Limits    cwnd 1.42 MBytes\n"
+		"Limits    last cwnd 1.42 MBytes\n"
 		"Stored    00112233445566aa (whyperf report 001122)\n";
 	struct wp_plan plan = { .kind = "tcp", .interval_ns = 1000000000 };
 	struct wp_interval all[3] = { row(0, 1e9), row(1, 2e9), row(2, 1e8) };

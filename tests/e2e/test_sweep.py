@@ -80,7 +80,7 @@ def test_the_report_says_what_the_cpus_did():
     cpus = sorted(os.sched_getaffinity(0))[:2]
     words = ','.join(map(str, cpus))
     r = run('sweep', '--cpu', words, '--peer-cpu', words, '--repeat', '2', *SHORT, env=env)
-    for word in ("sender's CPU", "receiver's CPU", 'median [min..max]', 'busy', 'softirq', 'trust', 'its thread',
+    for word in ("sender's CPU", "receiver's CPU", 'median [min..max]', 'busy', 'softirq', 'trust', ' thread',
                  'Again     whyperf sweep --seed'):
         assert word in r.out, (word, r.out)
     assert re.search(r'sender: +\d+ % its CPU \d', ' '.join(r.out.split())), r.out

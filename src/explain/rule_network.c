@@ -15,6 +15,7 @@
 #define QUEUE_RTT_TIMES   10.0
 #define BLOAT_US          5000.0
 #define SPURIOUS_SHARE    0.7 /* of the retransmissions reported as duplicates: they were not needed */
+#define LOSS_CLEAR_SHARE  0.005 /* a shaper's queue loses 0.1 to 0.2 % to cubic */
 #define LOSS_SEVERE_SHARE 0.01
 #define PACED_LOW         0.9
 #define PACED_HIGH        1.05
@@ -185,7 +186,7 @@ static bool queue_builds(const struct wp_facts *f)
 	    wp_num_or(f->receiver.delay_pct, 0) >= WP_DELAY_MAIN_PCT)
 		return false;
 	/* Loss is the better word where round trips may be long because the ends wait for CPUs. */
-	if (wp_num_or(wp_facts_lost(f), 0) > LOSS_SEVERE_SHARE * wp_num_or(f->packets, 0) &&
+	if (wp_num_or(wp_facts_lost(f), 0) > LOSS_CLEAR_SHARE * wp_num_or(f->packets, 0) &&
 	    (wp_num_or(f->receiver.delay_pct, 0) >= WP_DELAY_MAIN_PCT ||
 	     wp_num_or(f->sender.delay_pct, 0) >= WP_DELAY_MAIN_PCT))
 		return false;

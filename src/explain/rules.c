@@ -65,7 +65,7 @@ const struct wp_rule wp_rules[] = {
 	  .needs = "flow.busy_pct flow.mean_rtt_us flow.min_rtt_us thread.cpu_pct",
 	  .sign = "the mean round trip is 10 times the smallest and 1 ms (or 5 ms and twice the smallest longer), the sender "
 		  "is held half of the time or more with its thread below 60 %, no window closes, and the receiver does not "
-		  "wait for its CPU 25 % of the time while it always wants to run, nor is 1 % "
+		  "wait for its CPU 25 % of the time while it always wants to run, nor is 0.5 % "
 		  "lost while an end waits for its CPU so long",
 	  .covers = "loss pacing congestion_window congestion_control",
 	  .evaluate = wp_rule_path_queue },

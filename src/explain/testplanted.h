@@ -441,9 +441,10 @@ static inline void loss_loaded(struct test_run *t)
 	loss_cubic(t);
 	t->rate_bps = 3.7e9;
 	t->packets = 0.65e6;
+	t->retransmits = 6400; /* 0.99 % */
 	t->busy = 64;
 	t->app = 0;
-	t->mean_rtt_us = 1500;
+	t->mean_rtt_us = 2541;
 	t->sender.on_cpu = 8;
 	t->sender.delay = 38;
 	t->receiver.on_cpu = 7;

@@ -18,8 +18,8 @@
 #define MAX_FDS 4
 #define PROBE_NS \
 	(100 * WP_NS_PER_MS) /* between rows: CPUs, round trips, application-limited or not */
-#define TELL_DELAY_NS      (3 * WP_NS_PER_MS)
-#define PROBED_FLOWS       16  /* a probe costs 3 us a flow */
+#define TELL_DELAY_MAX_NS  (20 * WP_NS_PER_MS) /* a twentieth of the interval, at most this */
+#define PROBED_FLOWS       16                  /* a probe costs 3 us a flow */
 #define INFO_FLOWS_PER_ROW 200 /* TCP_INFO costs 2 us a flow: above this, rows take turns */
 #define MAX_FLOW_ROWS      4096
 #define DEFAULT_SAMPLE_NS  WP_NS_PER_S
@@ -236,7 +236,9 @@ static void take_row(struct wp_end *e, int64_t now_ns, bool last)
 	}
 	e->info_turn++;
 	e->last_row_ns = now_ns;
-	e->tell_ns = now_ns + TELL_DELAY_NS;
+	e->tell_ns =
+		now_ns + (e->plan->interval_ns / 20 < TELL_DELAY_MAX_NS ? e->plan->interval_ns / 20
+									: TELL_DELAY_MAX_NS);
 }
 
 static void probe(struct wp_end *e, int64_t now_ns)

@@ -7,17 +7,11 @@ import signal
 import subprocess
 import time
 
-from wp import PATIENCE, STATE, WHYPERF, environment, links_and_mounts, main, need_lab, run, start, wait_until
+from wp import (PATIENCE, STATE, WHYPERF, begun, ended, environment, left_behind, links_and_mounts, main, need_lab, run,
+                start, wait_until)
 
 
-# Other people may make labs on this machine meanwhile: what is named here is this test's own.
 MINE = f'wpt{os.getpid()}-'
-
-
-def left_behind(before):
-    """What is there now and was not before: names and mounts of ours, and interfaces that look like a lab's."""
-    links, spaces, mounts = (set(now) - set(then) for now, then in zip(links_and_mounts(), before))
-    return [x for x in links if x.startswith('wp')] + [x for x in spaces | mounts if MINE in x]
 
 
 def clean_after(f):
@@ -27,7 +21,7 @@ def clean_after(f):
         f()
     finally:
         run('lab', 'status')  # any next start replays the journal
-        wait_until(lambda: not left_behind(before), what='a clean machine')
+        wait_until(lambda: not left_behind(before, MINE), what='a clean machine')
 
 
 def children():
@@ -66,7 +60,7 @@ def test_kill_9_at_any_moment_leaves_nothing():
     def kills():
         for _ in range(15):
             p = start('tcp', 'lab', '-t', '20', '--no-store')
-            time.sleep(random.uniform(0, 0.5) * PATIENCE)
+            time.sleep(random.uniform(0, 0.3) * PATIENCE)
             p.kill()
             p.communicate()
         wait_until(lambda: not children(), what='the other ends died with their parents')
@@ -80,11 +74,10 @@ def test_signals_end_a_run_and_leave_nothing():
 
     def signals():
         for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            p = start('tcp', 'lab', '-t', '20', '-J')
-            time.sleep(1 * PATIENCE)
+            p = begun('lab', '-t', '100')
             p.send_signal(sig)
-            p.communicate(timeout=20 * PATIENCE)
-            assert p.returncode == 130, (sig, p.returncode)
+            status, _, err = ended(p)
+            assert status == 130, (sig, status, err)
         wait_until(lambda: not children(), what='the other ends ended')
 
     clean_after(signals)

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -66,6 +67,31 @@ def run(*args, timeout=60, expect=0, **kwargs):
     if expect is not None and p.returncode != expect:
         raise AssertionError(f'{args}: exit status {p.returncode}, not {expect}: {out[-800:]} {err[-800:]}')
     return Result(p.returncode, out, err, args)
+
+
+def begun(*args, rows=2, **kwargs):
+    """A running test that moves bytes by now: `rows` interval rows have come. End it with ended()."""
+    p = start('tcp', *args, '-i', '0.1', '--json-stream', **kwargs)
+    for line in p.stdout:
+        event = json.loads(line)
+        rows -= event['event'] == 'interval' and any(flow['bytes'] for flow in event['data']['flows'])
+        if rows <= 0:
+            return p
+    raise AssertionError(f'{args}: it ended before it began: {p.stderr.read()[-800:]}')
+
+
+def ended(p, timeout=60):
+    """Status, the record (None without one) and standard error of what begun() made."""
+    watchdog = threading.Timer(timeout * PATIENCE, p.kill)
+    watchdog.start()
+    try:
+        events = [json.loads(line) for line in p.stdout]
+        err = p.stderr.read()
+        p.wait()
+    finally:
+        watchdog.cancel()
+    last = events[-1] if events else {'event': None}
+    return p.returncode, last['data'] if last['event'] == 'end' else None, err
 
 
 class Server:
@@ -125,6 +151,13 @@ def links_and_mounts():
     with open('/proc/self/mounts', encoding='utf-8') as f:
         mounts = sorted(line.split()[1] for line in f)
     return names, spaces, mounts
+
+
+def left_behind(before, mine):
+    """What is there now and was not before: interfaces that look like a lab's, and what has `mine` in its name. Other
+    people may make labs on this machine meanwhile."""
+    links, spaces, mounts = (set(now) - set(then) for now, then in zip(links_and_mounts(), before))
+    return [x for x in links if x.startswith('wp')] + [x for x in spaces | mounts if mine in x]
 
 
 def main(namespace):

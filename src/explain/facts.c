@@ -236,8 +236,7 @@ static void excuse(struct wp_side *s, const struct wp_side *other)
 	double blocked = wp_has(s->runnable_pct) ? 100 - s->runnable_pct.v : 0;
 	double delay = wp_num_or(other->delay_pct, 0);
 
-	/* Where the other end never rests, it is the other's matter, not only that of who disturbs it. */
-	if (delay < WP_DELAY_PCT || blocked < 0 || other->runnable_pct.v >= WP_FULL_PCT)
+	if (delay < WP_DELAY_PCT || blocked < 0)
 		return;
 	s->excused_pct = blocked < delay ? blocked : delay;
 }
@@ -266,6 +265,10 @@ bool wp_facts_delayed_reader(const struct wp_facts *f)
 {
 	double delay = wp_num_or(f->receiver.delay_pct, 0);
 
+	/* A window that the kernel sizes, and a reader that is behind all the time for want of a CPU. */
+	if (!wp_has(f->run->test.window_bytes) && delay >= WP_DELAY_MAIN_PCT &&
+	    f->receiver.runnable_pct.v >= WP_FULL_PCT)
+		return true;
 	return wp_facts_large_buffer(f) &&
 	       (delay >= WP_DELAY_MAIN_PCT ||
 		(delay >= WP_DELAY_PCT && delay >= wp_num_or(f->rwnd_wall_pct, 0)));

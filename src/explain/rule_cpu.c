@@ -165,6 +165,11 @@ static bool counts_softirqs_apart(const struct wp_side *s)
 	return mode && strcmp(mode, "ticks");
 }
 
+static bool never_rests(const struct wp_side *s)
+{
+	return wp_num_or(s->runnable_pct, 0) >= WP_FULL_PCT;
+}
+
 static enum wp_rule_answer full_cpu(const struct wp_facts *f, const struct wp_side *s,
 				    const struct wp_side *other, struct wp_finding *ret)
 {
@@ -191,10 +196,12 @@ static enum wp_rule_answer full_cpu(const struct wp_facts *f, const struct wp_si
 		return say_full(f, s, thread_share(s),
 				wp_confidence(s->n_full == s->n_threads && f->seconds >= 0.5, -1),
 				ret);
-	/* Of two ends that others disturb, the one that works longer for the same data is the slower one. */
+	/* Of two ends that others disturb, the one that never rests is the slower one, or else the one that works
+	 * longer for the same data. */
 	if (s->runnable_pct.v + s->excused_pct >= WP_FULL_PCT && !wp_facts_held(f) &&
-	    ((s->runnable_pct.v >= WP_FULL_PCT && other->runnable_pct.v < WP_FULL_PCT) ||
-	     s->on_cpu_pct.v > wp_num_or(other->on_cpu_pct, 0)))
+	    (never_rests(s) != never_rests(other)
+		     ? never_rests(s)
+		     : s->on_cpu_pct.v > wp_num_or(other->on_cpu_pct, 0)))
 		return say_its_part(f, s, other, ret);
 	/* Interrupt work between the thread's turns fills the CPU too. */
 	work = busy < 0 ? 0 : s->on_cpu_pct.v + wp_num_or(s->use->softirq_pct, 0);

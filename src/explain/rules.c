@@ -106,7 +106,7 @@ const struct wp_rule wp_rules[] = {
 	  .summary = "the sender's CPU is full",
 	  .needs = "thread.cpu_pct cpu.busy_pct cpu.user_pct cpu.system_pct cpu.softirq_pct",
 	  .sign = "the sender's thread runs or waits for a CPU 95 % of the time; or with the time that it is blocked "
-		  "while the receiver waits for a CPU, where it runs longer than the receiver and no window, loss, bbr or "
+		  "while the receiver waits for a CPU, where it alone never rests or else runs longer than the receiver, and no window, loss, bbr or "
 		  "rate asked for holds it; or (softirqs counted apart) its CPU is 95 % busy with the thread and softirqs; "
 		  "the share is the time that it ran",
 	  .covers = NULL,

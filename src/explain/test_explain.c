@@ -120,6 +120,7 @@ static void test_second(void **state)
 		{ sender_hog, "sender_run_queue", "sender_cpu" },
 		{ receiver_hog, "receiver_run_queue", "receiver_cpu" },
 		{ small_writes_and_hog, "small_writes", "sender_run_queue" },
+		{ small_writes_starved, "receiver_run_queue", "small_writes" },
 		{ small_rcvbuf_busy, "receive_window", "receiver_run_queue" },
 		{ bulk_loaded, "sender_cpu", "sender_run_queue" },
 		{ three_hogs_hold_both, "receiver_run_queue", "receiver_cpu" },

@@ -397,6 +397,20 @@ static inline void small_writes_loaded(struct test_run *t)
 	t->receiver.delay = 28;
 }
 
+static inline void small_writes_starved(struct test_run *t)
+{
+	small_writes_loaded(t);
+	t->rate_bps = 0.28e9;
+	t->rcvbuf_bytes = 0.3e6;
+	t->busy = 100;
+	t->rwnd = 99;
+	t->app = 0;
+	t->sender.on_cpu = 17;
+	t->sender.delay = 72;
+	t->receiver.on_cpu = 17;
+	t->receiver.delay = 83;
+}
+
 static inline void discard_full(struct test_run *t)
 {
 	sender_full(t);

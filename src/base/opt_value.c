@@ -153,7 +153,7 @@ static int store_cpulist(struct wp_cpulist *at, const char *text)
 	r = strcmp(text, "all") ? wp_cpulist_parse(text, &l) : wp_cpulist_allowed(&l);
 	if (r < 0)
 		return r;
-	if (l.n == 0 && *text)
+	if (l.n == 0)
 		return -EINVAL;
 	wp_cpulist_done(at);
 	*at = l;

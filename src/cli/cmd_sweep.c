@@ -409,7 +409,7 @@ static void save_campaign(void *arg, const struct wp_campaign *c)
 	if (!s->store || !wp_store_save_campaign(s->store, c, &err) || s->save_failed)
 		return;
 	s->save_failed = true;
-	fprintf(s->cli->err, "whyperf: the sweep cannot be resumed: %s\n", err.msg);
+	wp_cli_say(s->cli, "the sweep cannot be resumed: %s", err.msg);
 }
 
 static bool cancelled(void *arg)
@@ -606,6 +606,10 @@ static int check_output(const struct sweep *s, struct wp_err *err)
 
 	if (unit && (strlen(unit) != 1 || !strchr("kmgtKMGT", unit[0])))
 		return wp_err_set(err, -EINVAL, "-f: '%s' is not one of k m g t K M G T", unit);
+	if (s->config->name && wp_store_check_name(s->config->name, err)) {
+		wp_err_prefix(err, "--name");
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -617,9 +621,8 @@ static void open_store(struct sweep *s)
 	if (s->config->no_store || s->test.config.no_store)
 		return;
 	if (wp_stored_open(s->cli, &s->store, &err))
-		fprintf(s->cli->err,
-			"whyperf: nothing is stored, and the sweep cannot be resumed: %s\n",
-			err.msg);
+		wp_cli_say(s->cli, "nothing is stored, and the sweep cannot be resumed: %s",
+			   err.msg);
 }
 
 static int sweep(struct sweep *s, const struct wp_operands *words)

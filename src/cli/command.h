@@ -53,7 +53,9 @@ struct wp_command {
 extern const struct wp_command *const wp_commands[]; /* NULL-terminated */
 const struct wp_command *wp_command_find(const char *name);
 
-/* "whyperf: sentence" on stderr; returns `status`. */
+/* "whyperf: sentence" on stderr, without control characters: it may quote what a stranger wrote. */
+void wp_cli_say(const struct wp_cli *cli, const char *fmt, ...) WP_PRINTF(2, 3);
+/* The same; returns `status`. */
 int wp_cli_fail(const struct wp_cli *cli, int status, const struct wp_err *err);
 int wp_cli_usage(const struct wp_cli *cli, const char *fmt, ...) WP_PRINTF(2, 3);
 

@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,9 +23,21 @@
 
 #define HELP_MAX_BYTES   (256u << 10)
 #define CONFIG_MAX_BYTES 4096
+#define MIN_WIDTH        40
 
 /* The one mutable global: what a signal handler may touch. */
 static int cancel_fd = -1;
+
+/* A standard stream that is closed would give its number to the next file that is opened, and what is printed would land
+ * in the store or on the wire. /dev/null takes the place, opened so that reading and writing still fail. */
+static int fill_standard_fds(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return -errno;
+	return 0;
+}
 
 static void on_signal(int sig)
 {
@@ -76,22 +89,34 @@ static void look_at_terminal(struct wp_cli *cli)
 	cli->colour = cli->terminal && !(no_colour && *no_colour) && term && strcmp(term, "dumb");
 	cli->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	cli->width = 100;
-	if (cli->terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col >= 40)
-		cli->width = w.ws_col;
+	if (cli->terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col)
+		cli->width = w.ws_col < MIN_WIDTH ? MIN_WIDTH : w.ws_col;
+}
+
+/* As the shell has it, else as the password file has it (services have no HOME). Never a folder that everybody may write
+ * to: somebody else's database would be waiting there. */
+static const char *home_directory(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *pw;
+
+	if (home && home[0] == '/')
+		return home;
+	pw = getpwuid(geteuid());
+	return pw && pw->pw_dir && pw->pw_dir[0] == '/' ? pw->pw_dir : "";
 }
 
 /* Where state lives: results, and undo records of changed settings. */
 static int find_directories(struct wp_cli *cli, char *state, char *journal, size_t size)
 {
-	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME"),
+	const char *xdg = getenv("XDG_STATE_HOME"), *home = home_directory(),
 		   *run = getenv("XDG_RUNTIME_DIR");
 	int n;
 
 	if (xdg && xdg[0] == '/')
 		n = snprintf(state, size, "%s/whyperf", xdg);
 	else
-		n = snprintf(state, size, "%s/.local/state/whyperf",
-			     home && home[0] == '/' ? home : "/var/tmp");
+		n = snprintf(state, size, "%s/.local/state/whyperf", home);
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
 	if (geteuid() == 0)
@@ -143,7 +168,7 @@ static void say(void *arg, const char *sentence)
 {
 	const struct wp_cli *cli = arg;
 
-	fprintf(cli->err, "whyperf: %s\n", sentence);
+	wp_cli_say(cli, "%s", sentence);
 }
 
 /* What an earlier run left behind when it was killed is put right before anything else. */
@@ -153,7 +178,7 @@ static void replay_journal(struct wp_cli *cli)
 	struct wp_err err = { 0 };
 
 	if (wp_journal_replay(cli->journal_dir, "", say, cli, &report, &err))
-		fprintf(cli->err, "whyperf: %s\n", err.msg);
+		wp_cli_say(cli, "%s", err.msg);
 }
 
 static int check_operands(struct wp_cli *cli, const struct wp_command *c,
@@ -239,6 +264,20 @@ static bool reader_is_gone(void)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
+static int flush_output(const struct wp_cli *cli)
+{
+	int error = fflush(cli->out) ? errno : 0;
+
+	if (!error && !ferror(cli->out))
+		return 0;
+	if (reader_is_gone()) /* `whyperf history | head` is not worth a word */
+		return -EPIPE;
+	/* What failed earlier has left no errno. */
+	wp_cli_say(cli, "cannot write the output%s%s", error ? ": " : "",
+		   error ? strerror(error) : "; what is missing was not printed");
+	return -EIO;
+}
+
 int main(int argc, char **argv)
 {
 	char state[3072], journal[3200];
@@ -248,6 +287,8 @@ int main(int argc, char **argv)
 			      .argv = (const char *const *)argv };
 	int r;
 
+	if (fill_standard_fds())
+		return WP_EXIT_FAILED;
 	setlocale(LC_CTYPE, "");
 	look_at_terminal(&cli);
 	if (set_signals() || find_directories(&cli, state, journal, sizeof(state)))
@@ -257,11 +298,5 @@ int main(int argc, char **argv)
 	cli.cancel_fd = cancel_fd;
 	raise_fd_limit();
 	r = dispatch(&cli, argc, (const char *const *)argv);
-	if (fflush(stdout) || ferror(stdout)) {
-		if (reader_is_gone()) /* `whyperf history | head` is not worth a word */
-			return r ? r : WP_EXIT_FAILED;
-		fprintf(stderr, "whyperf: cannot write the output: %s\n", strerror(errno));
-		r = r ? r : WP_EXIT_FAILED;
-	}
-	return r;
+	return flush_output(&cli) && !r ? WP_EXIT_FAILED : r;
 }

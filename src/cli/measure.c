@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/output.h"
 #include "explain/explain.h"
@@ -40,11 +39,10 @@ int wp_measure_open(const struct wp_test_config *c, const char *target, struct w
 	return wp_venue_open(&venue, ret, err);
 }
 
-static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
-		   struct wp_venue *venue, const struct wp_cli *cli, struct wp_run_config *hooks,
-		   struct wp_run *run, struct wp_err *err)
+static struct wp_run_config run_config(const struct wp_test_config *c, const struct wp_plan *plan,
+				       struct wp_venue *venue, const struct wp_cli *cli)
 {
-	struct wp_run_config rc = {
+	return (struct wp_run_config) {
 		.plan = plan,
 		.engine = wp_engine_find(plan->kind),
 		.peer = wp_peer_find("whyperf"),
@@ -55,6 +53,13 @@ static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
 		.command = cli->argv,
 		.n_command = cli->argc,
 	};
+}
+
+static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
+		   struct wp_venue *venue, const struct wp_cli *cli, struct wp_run_config *hooks,
+		   struct wp_run *run, struct wp_err *err)
+{
+	struct wp_run_config rc = run_config(c, plan, venue, cli);
 	int r;
 
 	if (hooks) {
@@ -77,7 +82,8 @@ int wp_measure_run(const struct wp_test_config *c, const struct wp_plan *plan,
 	return execute(c, plan, venue, cli, NULL, run, err);
 }
 
-void wp_measure_save(const struct wp_cli *cli, struct wp_run *run, const struct wp_store_cell *cell)
+const char *wp_measure_save(const struct wp_cli *cli, struct wp_run *run,
+			    const struct wp_store_cell *cell)
 {
 	char path[4096], fallback[4096] = "";
 	struct wp_err err = { 0 };
@@ -86,15 +92,17 @@ void wp_measure_save(const struct wp_cli *cli, struct wp_run *run, const struct 
 	if (!r)
 		r = wp_store_save_run(path, run, cell, fallback, sizeof(fallback), &err);
 	if (!r && !err.msg[0])
-		return;
+		return NULL;
 	if (!r)
 		wp_run_warn(run, "%s", err.msg);
 	else if (r > 0)
 		wp_run_warn(run, "%s; the run is in %s", err.msg, fallback);
 	else
 		wp_run_warn(run, "the run is not stored: %s", err.msg);
-	fprintf(cli->err, "whyperf: %s\n",
-		run->n_warnings ? run->warnings[run->n_warnings - 1] : err.msg);
+	wp_cli_say(cli, "%s", run->n_warnings ? run->warnings[run->n_warnings - 1] : err.msg);
+	if (!r)
+		return NULL;
+	return r > 0 ? wp_pool_strdup(&run->pool, fallback) : "";
 }
 
 /* ---- the screen ------------------------------------------------------------------------------- */
@@ -167,9 +175,9 @@ static int open_screen(struct screen *s, const struct wp_test_config *c, const s
 }
 
 static int show(const struct screen *s, const struct wp_test_config *c, const struct wp_run *run,
-		enum wp_format format)
+		enum wp_format format, const char *stored)
 {
-	struct wp_run_doc_opts opts = { 0 };
+	struct wp_run_doc_opts opts = { .stored = stored };
 
 	if (s->stream) {
 		put_event(s, wp_event_end(run));
@@ -189,6 +197,7 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 	struct screen screen = { .cli = cli };
 	struct wp_run_config hooks = { .on_start = on_start, .on_tick = on_tick, .arg = &screen };
 	struct wp_err err = { 0 };
+	const char *stored = "";
 	struct wp_run run;
 	int status, shown;
 
@@ -198,11 +207,11 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 		run.exit_status = WP_EXIT_FAILED;
 	/* A name mistyped or a server that is not there leaves nothing behind. */
 	if (!c->no_store && run.n_flows)
-		wp_measure_save(cli, &run, NULL);
+		stored = wp_measure_save(cli, &run, NULL);
 	status = run.exit_status;
 	/* A run that never began has nothing to report but its sentence; JSON readers get the record all the same. */
 	shown = run.n_flows || format == WP_FORMAT_JSON || screen.stream
-			? show(&screen, c, &run, format)
+			? show(&screen, c, &run, format, stored)
 			: 0;
 	if (err.msg[0])
 		wp_cli_fail(cli, status, &err);
@@ -211,21 +220,22 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 	return status ? status : shown;
 }
 
-/* A CPU of this machine that is not there: the pinning would fail, but only after the other end has been asked. */
-static int check_cpus(const struct wp_cpulist *cpus, struct wp_err *err)
+/* Nothing ran: the sentence, and for those who read JSON a record that holds it. Nothing is stored. */
+static int not_started(const struct wp_test_config *c, const struct wp_plan *plan,
+		       const char *target, const struct wp_cli *cli, const struct wp_err *err)
 {
-	char path[64];
+	enum wp_format format = c->json ? WP_FORMAT_JSON : (enum wp_format)c->format;
+	struct screen screen = { .cli = cli, .stream = c->json_stream };
+	struct wp_venue nowhere = { .text = target };
+	struct wp_run_config rc = run_config(c, plan, &nowhere, cli);
+	struct wp_run run;
 
-	for (size_t i = 0; i < cpus->n; i++) {
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d", cpus->cpu[i]);
-		if (access(path, F_OK) && errno == ENOENT &&
-		    !access("/sys/devices/system/cpu", F_OK))
-			return wp_err_set(
-				err, -EINVAL,
-				"--cpu: this machine has no CPU %d; `whyperf doctor` lists them",
-				cpus->cpu[i]);
+	if (format == WP_FORMAT_JSON || screen.stream) {
+		wp_run_not_started(&rc, &run, err);
+		(void)show(&screen, c, &run, format, "");
+		wp_run_done(&run);
 	}
-	return 0;
+	return wp_cli_fail(cli, WP_EXIT_FAILED, err);
 }
 
 int wp_measure(const struct wp_test_config *c, const char *kind, const char *target,
@@ -236,11 +246,13 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	struct wp_plan plan;
 	int r;
 
-	if (wp_test_plan(c, kind, &plan, &err) || check_cpus(&c->cpus, &err))
+	if (wp_test_plan(c, kind, &plan, &err))
 		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
 	r = wp_measure_open(c, target, &venue, &err);
+	if (r == -EINVAL)
+		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
 	if (r)
-		return wp_cli_fail(cli, r == -EINVAL ? WP_EXIT_USAGE : WP_EXIT_FAILED, &err);
+		return not_started(c, &plan, target, cli, &err);
 	r = measure_in(c, &plan, &venue, cli);
 	wp_venue_close(&venue);
 	return r;

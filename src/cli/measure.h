@@ -18,9 +18,10 @@ int wp_measure_open(const struct wp_test_config *config, const char *target, str
 int wp_measure_run(const struct wp_test_config *config, const struct wp_plan *plan,
 		   struct wp_venue *venue, const struct wp_cli *cli, struct wp_run *run,
 		   struct wp_err *err) WP_MUST_USE;
-/* Saves the run before it is printed; a failure is a warning on stderr and in the record. */
-void wp_measure_save(const struct wp_cli *cli, struct wp_run *run,
-		     const struct wp_store_cell *cell);
+/* Saves the run before it is printed; a failure is a warning on stderr and in the record. Returns where it is for
+ * wp_run_doc_opts.stored: NULL = in the store, "" = nowhere, else a file's path in the run's pool. */
+const char *wp_measure_save(const struct wp_cli *cli, struct wp_run *run,
+			    const struct wp_store_cell *cell);
 /* The whole of a single test command: exit status. */
 int wp_measure(const struct wp_test_config *config, const char *kind, const char *target,
 	       struct wp_cli *cli);

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "store/store.h"
 
 static const char *const fills[] = { "zero", "random", "pattern", NULL };
 static const char *const formats[] = { "text", "json", "csv", "mail", NULL };
@@ -184,6 +186,40 @@ static int check_switches(const struct wp_test_config *c, struct wp_err *err)
 	return 0;
 }
 
+/* What this machine or the store would refuse only when the work is under way or done. */
+static int check_here(const struct wp_test_config *c, struct wp_err *err)
+{
+	_cleanup_cpulist_ struct wp_cpulist allowed = { 0 };
+	char text[100];
+	int r = 0;
+
+	if (c->name && wp_store_check_name(c->name, err)) {
+		wp_err_prefix(err, "--name");
+		return -EINVAL;
+	}
+	if (c->cpus.n)
+		r = wp_cpulist_allowed(&allowed);
+	if (r < 0)
+		return wp_err_sys(err, r, "cannot find out which CPUs may be used");
+	for (size_t i = 0; i < c->cpus.n; i++)
+		if (!wp_cpulist_has(&allowed, c->cpus.cpu[i])) {
+			snprintf(text, sizeof(text), "/sys/devices/system/cpu/cpu%d",
+				 c->cpus.cpu[i]);
+			if (access(text, F_OK) && errno == ENOENT &&
+			    !access("/sys/devices/system/cpu", F_OK))
+				return wp_err_set(
+					err, -EINVAL,
+					"--cpu: this machine has no CPU %d; `whyperf doctor` lists them",
+					c->cpus.cpu[i]);
+			wp_cpulist_format(&allowed, text, sizeof(text));
+			return wp_err_set(
+				err, -EINVAL,
+				"CPU %d can't be used here (--cpu); this process may run on %s",
+				c->cpus.cpu[i], text);
+		}
+	return 0;
+}
+
 int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_plan *ret,
 		 struct wp_err *err)
 {
@@ -218,6 +254,8 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 	};
 	int r = check_switches(c, err);
 
+	if (!r)
+		r = check_here(c, err);
 	if (!r)
 		r = wp_parse_dscp(c->dscp, &p.dscp, err);
 	if (!r)

@@ -9,9 +9,11 @@
 #define OUTPUT_MAX_BYTES (256u << 20)
 #define MAIL_MAX_ROWS    60 /* a letter with more is not read; the rest is a line of bars */
 
-static int out_of_memory(const struct wp_cli *cli)
+static int cannot_make(const struct wp_cli *cli)
 {
-	fprintf(cli->err, "whyperf: the report is too large for the memory\n");
+	/* main() tells what is wrong with stdout. */
+	if (!ferror(cli->out))
+		wp_cli_say(cli, "the report is too large for the memory");
 	return WP_EXIT_FAILED;
 }
 
@@ -23,7 +25,7 @@ int wp_output_json(const struct wp_cli *cli, json_t *json)
 	if (r && ferror(cli->out)) /* main() says it */
 		return WP_EXIT_FAILED;
 	if (r)
-		return out_of_memory(cli);
+		return cannot_make(cli);
 	fputc('\n', cli->out);
 	return WP_EXIT_OK;
 }
@@ -41,7 +43,7 @@ int wp_output_doc(const struct wp_cli *cli, const struct wp_doc *doc, enum wp_fo
 		r = format == WP_FORMAT_MAIL ? wp_doc_to_mail(doc, unit, &b)
 					     : wp_doc_to_text(doc, &text, &b);
 	if (r)
-		return out_of_memory(cli);
+		return cannot_make(cli);
 	fputs(wp_buf_text(&b), cli->out);
 	return WP_EXIT_OK;
 }
@@ -51,7 +53,7 @@ static int output_csv(const struct wp_cli *cli, const struct wp_run *run)
 	_cleanup_buf_ struct wp_buf b = WP_BUF(OUTPUT_MAX_BYTES);
 
 	if (wp_run_to_csv_all(run, &b))
-		return out_of_memory(cli);
+		return cannot_make(cli);
 	fputs(wp_buf_text(&b), cli->out);
 	return WP_EXIT_OK;
 }

@@ -65,7 +65,8 @@ static int show_run(const struct wp_cli *cli, struct wp_store *s, const char *id
 int wp_show_campaign(const struct wp_cli *cli, const struct wp_campaign *campaign,
 		     struct wp_store *store, const struct wp_show_config *c)
 {
-	const struct wp_campaign_doc_opts opts = { .unit = unit_of(c) };
+	const struct wp_campaign_doc_opts opts = { .unit = unit_of(c),
+						   .stored = store ? NULL : "" };
 	_cleanup_buf_ struct wp_buf b = WP_BUF(WP_CSV_MAX_BYTES);
 	struct wp_sweep_shown shown = { .n = 0 };
 	struct wp_doc doc;

@@ -19,10 +19,10 @@ int wp_stored_open(const struct wp_cli *cli, struct wp_store **ret, struct wp_er
 		return r;
 	/* Runs that the store did not take when they were made. */
 	if (wp_store_import_unsaved(*ret, &n, &late))
-		fprintf(cli->err, "whyperf: %s\n", late.msg);
+		wp_cli_say(cli, "%s", late.msg);
 	if (n)
-		fprintf(cli->err, "whyperf: %zu run%s from runs-unsaved %s taken into the store\n",
-			n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
+		wp_cli_say(cli, "%zu run%s from runs-unsaved %s taken into the store", n,
+			   n == 1 ? "" : "s", n == 1 ? "was" : "were");
 	return 0;
 }
 

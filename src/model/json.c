@@ -55,12 +55,24 @@ static json_t *number(struct wp_num n, const struct wp_metric *m)
 	return json_real(n.v);
 }
 
+/* Text that is not UTF-8 (a strange host name, a word of the command line) keeps what is ASCII. */
+static json_t *not_utf8(const char *s)
+{
+	_cleanup_free_ char *copy = strdup(s);
+	json_t *j;
+
+	for (char *c = copy; c && *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	j = copy ? json_string(copy) : NULL;
+	return j ? j : json_null();
+}
+
 static json_t *string_or_null(const char *s)
 {
-	json_t *j = s ? json_string(s) : NULL;
+	json_t *j = s ? json_string(s) : json_null();
 
-	/* Text that is not UTF-8 (a strange host name) is dropped, not the record. */
-	return j ? j : json_null();
+	return j ? j : not_utf8(s);
 }
 
 static int put_field(const struct wp_metric *m, const void *base, json_t *obj)

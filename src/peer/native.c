@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,6 +20,7 @@
 #include "peer/limits.h"
 #include "peer/message.h"
 #include "peer/peers.h"
+#include "peer/progress.h"
 #include "peer/proto.h"
 
 #define DEFAULT_TIMEOUT_NS (10 * WP_NS_PER_S)
@@ -24,9 +28,13 @@
 /* How long the result of a server that ended the test itself is waited for. */
 #define LAST_RESULT_NS (3 * WP_NS_PER_S)
 
+/* How often a running test looks whether the server is still there. */
+#define ALIVE_TICK_NS WP_NS_PER_S
+
 struct native {
-	struct wp_peer_session base; /* first */
-	const struct wp_plan *plan;  /* borrowed */
+	struct wp_peer_session
+		base; /* first; its control_fd is an epoll of the connection and alive_fd */
+	const struct wp_plan *plan; /* borrowed */
 	int64_t timeout_ns;
 	struct wp_channel *c;
 	enum wp_talk talk;
@@ -36,6 +44,10 @@ struct native {
 	json_t *result; /* message */
 	int failed;     /* what ended the talk: negative errno */
 	struct wp_err failure;
+	int alive_fd;     /* timer */
+	int64_t heard_ns; /* the last message */
+	int64_t moved_ns; /* when the connections last moved a byte, as far as was looked */
+	uint64_t moved_bytes;
 };
 
 /* ---- messages --------------------------------------------------------------------------------- */
@@ -143,6 +155,7 @@ static int take_one(struct native *n, int64_t timeout_ns, struct wp_err *err)
 
 	if (r < 0)
 		return r;
+	n->heard_ns = wp_now_ns();
 	r = wp_message_dispatch(message, WP_SERVER, n->talk, handlers, n, err);
 	json_decref(message);
 	return r;
@@ -197,6 +210,23 @@ static int say_hello(struct native *n, struct wp_err *err)
 	return r;
 }
 
+/* What a running test polls: the connection, and a timer for a server that falls silent. */
+static int open_watch(struct native *n, int fd)
+{
+	struct itimerspec every = { .it_interval = wp_ns_to_timespec(ALIVE_TICK_NS),
+				    .it_value = wp_ns_to_timespec(ALIVE_TICK_NS) };
+	struct epoll_event readable = { .events = EPOLLIN };
+
+	n->base.control_fd = epoll_create1(EPOLL_CLOEXEC);
+	n->alive_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (n->base.control_fd < 0 || n->alive_fd < 0 ||
+	    epoll_ctl(n->base.control_fd, EPOLL_CTL_ADD, fd, &readable) < 0 ||
+	    epoll_ctl(n->base.control_fd, EPOLL_CTL_ADD, n->alive_fd, &readable) < 0 ||
+	    timerfd_settime(n->alive_fd, 0, &every, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
 static int open_control(struct native *n, const struct wp_peer_target *target, struct wp_err *err)
 {
 	struct wp_connect c = { .host = target->host,
@@ -217,8 +247,10 @@ static int open_control(struct native *n, const struct wp_peer_target *target, s
 			wp_close_p(&fd);
 	}
 	if (!r) {
-		n->base.control_fd = fd;
 		wp_channel_interruptible(n->c, true);
+		r = open_watch(n, fd);
+		if (r < 0)
+			wp_err_sys(err, r, "cannot watch the connection");
 	}
 	if (!r && target->key_file)
 		r = wp_channel_secure(n->c, &key, false, n->timeout_ns, err);
@@ -265,6 +297,8 @@ static void native_close(struct wp_peer_session *base)
 	for (size_t i = 0; i < n->base.n_streams; i++)
 		wp_close_p(&n->base.streams[i].fd);
 	free(n->base.streams);
+	wp_close_p(&n->alive_fd);
+	wp_close_p(&n->base.control_fd);
 	wp_channel_free(n->c);
 	json_decref(n->result);
 	free(n);
@@ -279,7 +313,7 @@ static int native_connect(const struct wp_peer_target *target, const struct wp_p
 	if (!n)
 		return wp_err_set(err, -ENOMEM, "no memory for a session");
 	n->base.ops = &wp_peer_native;
-	n->base.control_fd = -1;
+	n->base.control_fd = n->alive_fd = -1;
 	n->plan = plan;
 	n->timeout_ns = target->timeout_ns > 0 ? target->timeout_ns : DEFAULT_TIMEOUT_NS;
 	n->talk = WP_TALK_HELLO;
@@ -329,6 +363,38 @@ static int native_start(struct wp_peer_session *base, struct wp_err *err)
 	return fail(n, r, &why, err);
 }
 
+static uint64_t moved_bytes(const struct native *n)
+{
+	const struct wp_stream_spec control = { .fd = wp_channel_fd(n->c) };
+
+	return wp_peer_moved_bytes(n->base.streams, n->base.n_streams) +
+	       wp_peer_moved_bytes(&control, 1);
+}
+
+/* The kernel sees to a host that vanished. A server that hangs keeps its connections, but it does not ping, and soon no
+ * byte moves any more. */
+static int check_alive(struct native *n, struct wp_err *err)
+{
+	int64_t now_ns = wp_now_ns(), limit_ns = n->timeout_ns;
+	uint64_t bytes, ticks;
+
+	(void)!read(n->alive_fd, &ticks, sizeof(ticks));
+	if (now_ns - n->heard_ns <= 2 * WP_PEER_PING_NS)
+		return 0;
+	if (limit_ns < 3 * WP_PEER_PING_NS)
+		limit_ns = 3 * WP_PEER_PING_NS;
+	bytes = moved_bytes(n);
+	if (bytes != n->moved_bytes) {
+		n->moved_bytes = bytes;
+		n->moved_ns = now_ns;
+	}
+	if (now_ns - n->heard_ns <= limit_ns || now_ns - n->moved_ns <= limit_ns)
+		return 0;
+	return wp_err_set(err, -ETIMEDOUT,
+			  "the server hangs: it has said nothing and moved nothing for %.3g s",
+			  (double)limit_ns / 1e9);
+}
+
 static int native_event(struct wp_peer_session *base, struct wp_err *err)
 {
 	struct native *n = (struct native *)base;
@@ -339,8 +405,10 @@ static int native_event(struct wp_peer_session *base, struct wp_err *err)
 		struct wp_err why = { 0 };
 		int r = take_one(n, 0, &why);
 
-		if (r == -EAGAIN)
-			return n->done || n->result;
+		if (r == -EAGAIN) {
+			r = n->done ? 1 : check_alive(n, &why);
+			return r < 0 ? fail(n, r, &why, err) : r;
+		}
 		if (r == -EPIPE || r == -ECONNRESET) {
 			why.msg[0] = '\0';
 			r = wp_err_set(&why, r, "the server vanished");

@@ -56,7 +56,7 @@ struct wp_peer_ops {
 
 struct wp_peer_session {
 	const struct wp_peer_ops *ops;
-	int control_fd;
+	int control_fd;                 /* to be polled only */
 	struct wp_stream_spec *streams; /* one a flow: forward ones first, then reverse ones */
 	size_t n_streams;
 	bool same_machine; /* the other end says it has our boot id */

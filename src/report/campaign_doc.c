@@ -423,9 +423,9 @@ void wp_campaign_doc(struct wp_doc *doc, const struct wp_campaign *c,
 	if (c->host_fitness)
 		wp_doc_para(doc, "Host", WP_DOC_PLAIN, "%s", c->host_fitness);
 	put_list(doc, "Note", WP_DOC_PLAIN, c->notes, c->n_notes);
-	if (opts->stored)
+	if (opts->stored && *opts->stored)
 		wp_doc_para(doc, "Stored", WP_DOC_DIM, "%s", opts->stored);
-	else if (c->id)
+	else if (!opts->stored && c->id)
 		wp_doc_para(doc, "Stored", WP_DOC_DIM, "%s%s%s (whyperf report %.6s)", c->id,
 			    c->name ? " " : "", c->name ? c->name : "", c->id);
 }

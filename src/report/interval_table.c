@@ -7,7 +7,9 @@
 
 static void add_cpu(struct wp_interval_cols *cols, int cpu, unsigned host)
 {
-	for (size_t i = 0; i < cols->n_cpus; i++)
+	size_t kept = cols->n_cpus < WP_INTERVAL_CPUS ? cols->n_cpus : WP_INTERVAL_CPUS;
+
+	for (size_t i = 0; i < kept; i++)
 		if (cols->cpus[i].cpu == cpu && cols->cpus[i].host == host)
 			return;
 	if (cols->n_cpus < WP_INTERVAL_CPUS) {
@@ -53,10 +55,10 @@ void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, boo
 		add_cpu(&cols, plan->cpus.cpu[i], 0);
 	for (size_t i = 0; same_machine && i < plan->peer_cpus.n; i++)
 		add_cpu(&cols, plan->peer_cpus.cpu[i], 0);
-	finish(&cols);
 	if (!plan->cpus.n && n_online <= WP_INTERVAL_CPUS)
 		for (size_t i = 0; i < n_online; i++)
 			add_cpu(&cols, (int)i, 0);
+	finish(&cols);
 	*ret = cols;
 }
 

@@ -18,8 +18,9 @@ struct wp_run_doc_opts {
 	size_t max_rows;     /* more interval rows than this become a line of bars; 0 = no limit */
 	char unit;           /* as in struct wp_text_opts, for rates in sentences */
 	const struct wp_interval_cols
-		*cols;      /* the live display's columns; NULL = from the record */
-	const char *stored; /* where the run is, when not in the store: path of a file; NULL */
+		*cols; /* the live display's columns; NULL = from the record */
+	const char *
+		stored; /* where the run is, when not in the store: path of a file, "" nowhere; NULL */
 };
 
 /* The parts, in order; `doc` is initialised by the caller. */

@@ -352,9 +352,9 @@ static void put_end(struct wp_doc *doc, const struct wp_run *run,
 			    run->error);
 	else if (run->exit_status)
 		wp_doc_para(doc, "Failed", WP_DOC_BAD, "exit status %d", run->exit_status);
-	if (opts->stored)
+	if (opts->stored && *opts->stored)
 		wp_doc_para(doc, "Stored", WP_DOC_DIM, "%s", opts->stored);
-	else if (run->id)
+	else if (!opts->stored && run->id)
 		wp_doc_para(doc, "Stored", WP_DOC_DIM, "%s%s%s (whyperf report %.6s)", run->id,
 			    run->name ? " " : "", run->name ? run->name : "", run->id);
 }

@@ -203,7 +203,9 @@ static int measure(struct running *x, struct wp_err *err)
 	if (r)
 		return r;
 	r = wp_end_go(x->end);
-	if (!r)
+	if (r)
+		wp_err_sys(err, r, "cannot start the sampling of the CPUs");
+	else
 		r = watch(x, err);
 	if (r < 0)
 		wp_end_stop(x->end);
@@ -224,6 +226,16 @@ static int measure(struct running *x, struct wp_err *err)
 		wp_err_set(err, finished, "%s", late.msg);
 	}
 	return finished;
+}
+
+void wp_run_not_started(const struct wp_run_config *config, struct wp_run *run,
+			const struct wp_err *why)
+{
+	wp_run_init(run);
+	(void)!identify(run, config); /* what memory there is for */
+	wp_run_totals(run);
+	run->error = wp_pool_strdup(&run->pool, why->msg);
+	run->exit_status = 1;
 }
 
 int wp_run_execute(const struct wp_run_config *config, struct wp_run *run, struct wp_err *err)

@@ -35,5 +35,8 @@ struct wp_run_config {
  * sentence, which is in run->error too; -EINTR when cancelled. */
 int wp_run_execute(const struct wp_run_config *config, struct wp_run *run,
 		   struct wp_err *err) WP_MUST_USE;
+/* The record of a run that did not get so far as that; free with wp_run_done(). */
+void wp_run_not_started(const struct wp_run_config *config, struct wp_run *run,
+			const struct wp_err *why);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/json.h"
 #include "store/sql.h"
 
 #define CANDIDATES 4 /* named in the sentence about an ambiguous beginning */
@@ -81,8 +82,9 @@ int wp_store_find(struct wp_store *s, const char *table, const char *ref,
 }
 
 /* A name must not be mistaken for another way to name a run. */
-static int check_name(const char *name, struct wp_err *err)
+int wp_store_check_name(const char *name, struct wp_err *err)
 {
+	_cleanup_json_ json_t *utf8 = json_string(name);
 	size_t len = strlen(name);
 
 	if (!len || len > WP_STORE_NAME_MAX)
@@ -96,6 +98,8 @@ static int check_name(const char *name, struct wp_err *err)
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
 			return wp_err_set(err, -EINVAL, "a name has no control characters");
+	if (!utf8)
+		return wp_err_set(err, -EINVAL, "a name is UTF-8 text");
 	if (name[0] == '-')
 		return wp_err_set(err, -EINVAL, "a name can't begin with \"-\"");
 	return 0;
@@ -106,7 +110,7 @@ int wp_store_set_name(struct wp_store *s, const char *table, const char *ref, co
 {
 	_cleanup_stmt_ sqlite3_stmt *st = NULL;
 	char sql[96], id[WP_STORE_ID_DIGITS + 1];
-	int r = name ? check_name(name, err) : 0, code;
+	int r = name ? wp_store_check_name(name, err) : 0, code;
 
 	if (!r)
 		r = wp_store_find(s, table, ref, id, err);

@@ -117,6 +117,8 @@ int wp_store_load_run_json(struct wp_store *s, const char *ref, json_t **ret,
 int wp_store_list_runs(struct wp_store *s, const struct wp_store_filter *filter,
 		       struct wp_store_list *ret, struct wp_err *err) WP_MUST_USE;
 void wp_store_list_done(struct wp_store_list *l);
+/* Whether a run or campaign may be called so, to be asked before the work is done: -EINVAL as below. */
+int wp_store_check_name(const char *name, struct wp_err *err) WP_MUST_USE;
 /* NULL takes the name away. -EINVAL for an empty, overlong or confusing name (one that looks like
  * an id, "last"), -EEXIST where another run has it. */
 int wp_store_name_run(struct wp_store *s, const char *ref, const char *name,

@@ -230,7 +230,7 @@ static void a_long_series_is_folded_and_loses_nothing(void **state)
 		assert_true(s.rows[i].start_s.v == end); /* no gap, no overlap */
 		end = s.rows[i].end_s.v;
 		bytes += s.rows[i].bytes.v;
-		warm += s.rows[i].omitted.v ? s.rows[i].bytes.v : 0;
+		warm += s.rows[i].omitted.v > 0 ? s.rows[i].bytes.v : 0;
 		assert_true(s.rows[i].bits_per_second.v ==
 			    s.rows[i].bytes.v * 8 / (s.rows[i].end_s.v - s.rows[i].start_s.v));
 	}

@@ -26,7 +26,7 @@ static void close_pair(struct fixture *f)
 
 static struct wp_cpu_use use_of(const struct fixture *f, int cpu)
 {
-	struct wp_cpu_use use;
+	struct wp_cpu_use use = { 0 };
 
 	for (size_t i = 0; i < f->span.n; i++) {
 		if (f->span.cpu[i].cpu != cpu)

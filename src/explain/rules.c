@@ -19,7 +19,7 @@ const struct wp_rule wp_rules[] = {
 		  "the CPU 95 % busy, and the share is the time that they ran; or others fill it, and one of the two runs, waits "
 		  "for a CPU or is blocked while the other waits for one 90 % of the time: then the share is the time in which they "
 		  "could have run side by side, the shorter of the two",
-	  .covers = "sender_cpu receiver_cpu sender_run_queue receiver_run_queue softirq_cpu",
+	  .covers = "sender_cpu receiver_cpu softirq_cpu",
 	  .evaluate = wp_rule_shared_cpu },
 	{ .name = "slow_reader",
 	  .summary = "the receiving program reads too slowly",

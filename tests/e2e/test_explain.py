@@ -13,6 +13,7 @@ from wp import PATIENCE, Skip, main, need_lab, need_program, run
 
 TRIES = 5
 ENOUGH = 3
+STARVED_PCT = 50  # of the time: then that is the limit, and what was planted need not show
 QUIET_PCT = 3  # waiting for a CPU, of either end: nobody else was there
 RUN_QUEUE = ('sender_run_queue', 'receiver_run_queue')
 SECONDS = 0.6 * (1 if PATIENCE == 1 else 2)
@@ -95,8 +96,8 @@ def check_form(r):
 def expect(wanted, plant, disturbed=(0, 1)):
     """`wanted`: a rule, or several that are as right. `disturbed`: hosts whose waiting for a CPU is not planted."""
     wanted = (wanted,) if isinstance(wanted, str) else wanted
-    good, seen = 0, []
-    for done in range(1, TRIES + 1):
+    good, bad, seen = 0, 0, []
+    while len(seen) < TRIES and good < ENOUGH and bad <= TRIES - ENOUGH:
         r = plant()
         check_form(r)
         found = causes(r)
@@ -107,9 +108,11 @@ def expect(wanted, plant, disturbed=(0, 1)):
         right = bool(found) and found[0] in wanted
         if foreign >= QUIET_PCT:
             right = any(c in wanted for c in found[:2]) or bool(first) and first[0] in wanted
+        undecided = not right and foreign >= STARVED_PCT and bool(found) and found[0] in RUN_QUEUE
         good += right
-        if good >= ENOUGH or done - good > TRIES - ENOUGH:
-            break
+        bad += not right and not undecided
+    if good < ENOUGH and bad <= TRIES - ENOUGH:
+        raise Skip(f'the machine is too busy: the ends waited for a CPU {seen[-1][0]} % of the time')
     assert good >= ENOUGH, (wanted, seen)
 
 

@@ -2,7 +2,8 @@
 """What holds a run down is planted, and `findings` must name it.
 
 Each cause has up to five tries. The right rule must be among the first two causes in most of them. Where nothing else
-disturbed the two ends it must be first; then what others do to them is no excuse. Never is a speed looked at.
+disturbed the two ends it must be first; where an end waited for a CPU half of the time, others are the limit, and a try
+that says so decides nothing. Never is a speed looked at.
 """
 import os
 import shlex

@@ -55,7 +55,8 @@ static void on_signal(int sig)
 
 static int set_signals(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	/* A signal must not cut the printing of a report short; what waits for it polls cancel_fd. */
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (cancel_fd < 0)

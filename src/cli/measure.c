@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/printer.h"
 #include "explain/explain.h"
 #include "report/live.h"
 #include "report/stream.h"
@@ -112,6 +113,7 @@ struct screen {
 	const struct wp_cli *cli;
 	const struct wp_run *run; /* once it has started */
 	struct wp_live *live;
+	struct wp_printer *printer; /* while the test runs */
 	bool stream;
 };
 
@@ -119,6 +121,10 @@ static void put_text(void *arg, const char *text, size_t len)
 {
 	const struct screen *s = arg;
 
+	if (s->printer) {
+		wp_printer_put(s->printer, text, len);
+		return;
+	}
 	fwrite(text, 1, len, s->cli->out);
 	fflush(s->cli->out);
 }
@@ -168,10 +174,14 @@ static int open_screen(struct screen *s, const struct wp_test_config *c, const s
 		.arg = s,
 	};
 
+	int r = 0;
+
 	s->stream = c->json_stream;
-	if (c->json_stream || c->quiet || format != WP_FORMAT_TEXT)
-		return 0;
-	return wp_live_new(&live, &s->live);
+	if (!s->stream && !c->quiet && format == WP_FORMAT_TEXT)
+		r = wp_live_new(&live, &s->live);
+	if (!r && (s->stream || s->live))
+		r = wp_printer_new(s->cli->out, &s->printer);
+	return r;
 }
 
 static int show(const struct screen *s, const struct wp_test_config *c, const struct wp_run *run,
@@ -201,13 +211,18 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 	struct wp_run run;
 	int status, shown;
 
-	if (open_screen(&screen, c, plan, venue, format))
-		return wp_cli_usage(cli, "no memory for the report");
+	if (open_screen(&screen, c, plan, venue, format)) {
+		wp_live_free(screen.live);
+		wp_cli_say(cli, "no memory or no thread for the report");
+		return WP_EXIT_FAILED;
+	}
 	if (execute(c, plan, venue, cli, &hooks, &run, &err) && run.exit_status == 0)
 		run.exit_status = WP_EXIT_FAILED;
 	/* A name mistyped or a server that is not there leaves nothing behind. */
 	if (!c->no_store && run.n_flows)
 		stored = wp_measure_save(cli, &run, NULL);
+	wp_printer_free(screen.printer);
+	screen.printer = NULL;
 	status = run.exit_status;
 	/* A run that never began has nothing to report but its sentence; JSON readers get the record all the same. */
 	shown = run.n_flows || format == WP_FORMAT_JSON || screen.stream

@@ -390,9 +390,10 @@ static int check_alive(struct native *n, struct wp_err *err)
 	}
 	if (now_ns - n->heard_ns <= limit_ns || now_ns - n->moved_ns <= limit_ns)
 		return 0;
-	return wp_err_set(err, -ETIMEDOUT,
-			  "the server hangs: it has said nothing and moved nothing for %.3g s",
-			  (double)limit_ns / 1e9);
+	return wp_err_set(
+		err, -ETIMEDOUT,
+		"the server hangs, or the way to it is broken: no word and no byte for %.3g s",
+		(double)limit_ns / 1e9);
 }
 
 static int native_event(struct wp_peer_session *base, struct wp_err *err)

@@ -203,5 +203,22 @@ def test_a_stopped_client_catches_nothing_up():
     assert all(r['bytes'] <= 1.1 * 10e6 / 8 * (r['end_s'] - r['start_s']) + 4096 for r in rows), rows
 
 
+def test_a_slow_reader_does_not_lengthen_the_test():
+    for last_words, status in ((None, 0), (signal.SIGINT, 130)):
+        p = start('tcp', 'loopback', '-t', '1' if status == 0 else '60', '-i', '0.01', '-P', '16', '--json-stream',
+                  '--no-store')
+        time.sleep(3)  # nobody reads, and the pipe is full
+        if last_words:
+            p.send_signal(last_words)
+        time.sleep(0.5)
+        out, err = p.communicate(timeout=60 * PATIENCE)
+        assert p.returncode == status and 'cannot write' not in err, (p.returncode, err)
+        events = [json.loads(line) for line in out.splitlines()]
+        assert events[-1]['event'] == 'end'
+        if not last_words:
+            seconds = events[-1]['data']['flows'][0]['sent']['seconds']
+            assert 1 <= seconds < 1 + 0.5 * PATIENCE, seconds
+
+
 if __name__ == '__main__':
     main(globals())

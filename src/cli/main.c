@@ -290,6 +290,7 @@ int main(int argc, char **argv)
 
 	if (fill_standard_fds())
 		return WP_EXIT_FAILED;
+	setenv("HWLOC_HIDE_ERRORS", "2", 0); /* what is missing is said in our words */
 	setlocale(LC_CTYPE, "");
 	look_at_terminal(&cli);
 	if (set_signals() || find_directories(&cli, state, journal, sizeof(state)))

@@ -14,6 +14,7 @@
 #define QUEUE_RTT_US      1000.0
 #define QUEUE_RTT_TIMES   10.0
 #define BLOAT_US          5000.0
+#define NEEDLESS_MIN   20 /* fewer say nothing */
 #define SPURIOUS_SHARE    0.7 /* of the retransmissions reported as duplicates: they were not needed */
 #define LOSS_CLEAR_SHARE  0.005 /* a shaper's queue loses 0.1 to 0.2 % to cubic */
 #define LOSS_SEVERE_SHARE 0.01
@@ -49,6 +50,17 @@ static bool window_holds(const struct wp_facts *f)
 {
 	return wp_num_or(f->rwnd_limited_pct, 0) >= WP_LIMITED_PCT ||
 	       wp_num_or(f->sndbuf_limited_pct, 0) >= WP_LIMITED_PCT;
+}
+
+/*
+ * Where a pacing timer fires on another CPU than the one that writes, packets overtake each other and are sent again
+ * though none was lost: the receiver says so by DSACK. A sender whose CPU is full at the same time is slow because of
+ * it: the same path takes several times as much with cubic.
+ */
+static bool resends_needlessly(const struct wp_facts *f)
+{
+	return wp_num_or(f->dsacks, 0) >= NEEDLESS_MIN &&
+	       wp_num_or(f->dsacks, 0) >= SPURIOUS_SHARE * wp_num_or(f->retransmits, 0);
 }
 
 static bool really_loses(const struct wp_facts *f)
@@ -95,11 +107,21 @@ enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct 
 	if (!wp_has(f->busy_pct) || !wp_has(f->min_rtt_us))
 		return need_busy(f, ret);
 	held = held_pct(f);
-	if (f->min_rtt_us.v >= WP_ZERO_RTT_US || long_queue(f) || held < HOLDS_PCT ||
-	    window_holds(f) || really_loses(f))
+	if (f->min_rtt_us.v >= WP_ZERO_RTT_US || long_queue(f) || window_holds(f) ||
+	    really_loses(f))
+		return WP_RULE_NO;
+	if (held < HOLDS_PCT && !resends_needlessly(f))
 		return WP_RULE_NO;
 	connection_evidence(f, ret);
 	wp_advise_command(f, ret, "congestion C", "-C cubic");
+	if (held < HOLDS_PCT)
+		return wp_find(f, ret, wp_num_or(f->sender.on_cpu_pct, held), -1,
+			       "congestion control %s sends by timer, on a path without distance "
+			       "(smallest round trip %.0f us): packets overtake each other, %.0f "
+			       "retransmissions were not needed (DSACK), and the sender's thread is "
+			       "busy %.0f %% of the time at that rate",
+			       f->congestion, f->min_rtt_us.v, f->dsacks.v,
+			       wp_num_or(f->sender.on_cpu_pct, 0));
 	spurious = wp_num_or(f->retransmits, 0) > 0
 			   ? 100 * wp_num_or(f->dsacks, 0) / f->retransmits.v
 			   : 0;

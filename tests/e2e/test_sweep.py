@@ -3,6 +3,7 @@
 cells different."""
 import os
 import re
+import resource
 import signal
 import time
 
@@ -137,17 +138,25 @@ def test_nothing_to_resume():
     run('sweep', '--resume', 'feed', expect=1, env=env)
 
 
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+
 def test_failing_cells_are_shown_and_the_sweep_goes_on():
     env = fresh('failing')
-    absent = max(os.sched_getaffinity(0)) + 1000
-    good = min(os.sched_getaffinity(0))
-    r = run('sweep', '--cpu', f'{good},{absent}', '--repeat', '2', *SHORT, '-J', expect=None, env=env)
+    r = run('sweep', '--streams', '1,900', '--repeat', '2', *SHORT, '-J', expect=None, env=env, preexec_fn=few_files)
     c = r.json()
     assert r.status == 0 and c['state'] == 'done'
     assert c['cells'][0]['n'] == 2 and c['cells'][1]['n'] == 0 and c['cells'][1]['failed'] == 2
     assert c['cells'][1]['median'] is None and c['cells'][1]['why'].startswith('failed: ')
-    assert any(f'cpu={absent}' in note for note in c['notes']), c['notes']
+    assert any('streams=900' in note for note in c['notes']), c['notes']
     assert 'failed' in r.err
+
+
+def test_a_cpu_that_is_not_there_is_told_before_the_first_run():
+    absent = max(os.sched_getaffinity(0)) + 1000
+    r = run('sweep', '--cpu', f'{min(os.sched_getaffinity(0))},{absent}', *SHORT, '-J', expect=2)
+    assert r.err.count('\n') == 1 and str(absent) in r.err and not r.out, r.err
 
 
 def test_all_cells_fail():

@@ -14,7 +14,7 @@
 #define QUEUE_RTT_US      1000.0
 #define QUEUE_RTT_TIMES   10.0
 #define BLOAT_US          5000.0
-#define NEEDLESS_MIN   20 /* fewer say nothing */
+#define NEEDLESS_MIN      20 /* fewer say nothing */
 #define SPURIOUS_SHARE    0.7 /* of the retransmissions reported as duplicates: they were not needed */
 #define LOSS_CLEAR_SHARE  0.005 /* a shaper's queue loses 0.1 to 0.2 % to cubic */
 #define LOSS_SEVERE_SHARE 0.01
@@ -115,13 +115,14 @@ enum wp_rule_answer wp_rule_congestion_control(const struct wp_facts *f, struct 
 	connection_evidence(f, ret);
 	wp_advise_command(f, ret, "congestion C", "-C cubic");
 	if (held < HOLDS_PCT)
-		return wp_find(f, ret, wp_num_or(f->sender.on_cpu_pct, held), -1,
-			       "congestion control %s sends by timer, on a path without distance "
-			       "(smallest round trip %.0f us): packets overtake each other, %.0f "
-			       "retransmissions were not needed (DSACK), and the sender's thread is "
-			       "busy %.0f %% of the time at that rate",
-			       f->congestion, f->min_rtt_us.v, f->dsacks.v,
-			       wp_num_or(f->sender.on_cpu_pct, 0));
+		return wp_find(
+			f, ret, wp_num_or(f->sender.on_cpu_pct, held), "medium",
+			"congestion control %s sends by timer, on a path without distance "
+			"(smallest round trip %.0f us): packets overtake each other, %.0f "
+			"retransmissions were not needed (DSACK), and the sender's thread is "
+			"busy %.0f %% of the time at that rate",
+			f->congestion, f->min_rtt_us.v, f->dsacks.v,
+			wp_num_or(f->sender.on_cpu_pct, 0));
 	spurious = wp_num_or(f->retransmits, 0) > 0
 			   ? 100 * wp_num_or(f->dsacks, 0) / f->retransmits.v
 			   : 0;

@@ -65,7 +65,7 @@ struct wp_interval wp_interval_fold(const struct wp_interval *a, const struct wp
 	f.delivery_bps = later(a->delivery_bps, b->delivery_bps);
 	f.pacing_bps = later(a->pacing_bps, b->pacing_bps);
 	f.unacked = later(a->unacked, b->unacked);
-	f.notsent_bytes = later(a->notsent_bytes, b->notsent_bytes);
+	f.notsent_bytes = weighted(a->notsent_bytes, b->notsent_bytes, wa, wb);
 	f.snd_wnd_bytes = later(a->snd_wnd_bytes, b->snd_wnd_bytes);
 	f.incoming_cpu = later(a->incoming_cpu, b->incoming_cpu);
 	f.min_rtt_us = later(a->min_rtt_us, b->min_rtt_us);

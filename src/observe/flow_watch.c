@@ -2,6 +2,7 @@
 #include "observe/flow_watch.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 static const char SENDERS_OWN[] = "known to the sender";
@@ -93,6 +94,24 @@ static void sender_gauges(const struct wp_tcp_info *i, struct wp_interval *row)
 							      : wp_num((double)i->pacing_bps);
 }
 
+/*
+ * The queue comes and goes: its mean. A sender that has ended has nothing under way any more: the row says how it was
+ * while it sent.
+ */
+static void put_probed(struct wp_flow_watch *w, const struct wp_tcp_info *now,
+		       struct wp_interval *row)
+{
+	if (!w->row_probes)
+		return;
+	if (w->probed.has_segments)
+		row->notsent_bytes = wp_num(w->row_notsent_bytes / w->row_probes);
+	if (now->state == TCP_ESTABLISHED)
+		return;
+	row->unacked = wp_num(w->probed.unacked);
+	if (w->probed.has_delivery)
+		row->app_limited = wp_num(w->probed.app_limited);
+}
+
 static void sender_deltas(const struct wp_tcp_info *a, const struct wp_tcp_info *b, double wall_s,
 			  struct wp_interval *row)
 {
@@ -144,6 +163,7 @@ struct wp_interval wp_flow_watch_row(struct wp_flow_watch *w, const struct wp_st
 			row.packets = wp_num(now.info.data_segs_in - w->last.info.data_segs_in);
 	} else if (now.has_info && w->last.has_info) {
 		sender_gauges(&now.info, &row);
+		put_probed(w, &now.info, &row);
 		sender_deltas(&w->last.info, &now.info, (double)(now_ns - w->last.info_ns) / 1e9,
 			      &row);
 	} else {
@@ -164,6 +184,8 @@ struct wp_interval wp_flow_watch_row(struct wp_flow_watch *w, const struct wp_st
 		now.has_info = w->last.has_info;
 	}
 	w->last = now;
+	w->row_probes = 0;
+	w->row_notsent_bytes = 0;
 	wp_series_add(&w->series, &row);
 	return row;
 }
@@ -186,6 +208,11 @@ void wp_flow_watch_probe(struct wp_flow_watch *w)
 	if (w->role != WP_STREAM_SENDS)
 		return;
 	w->probes++;
+	if (info.state == TCP_ESTABLISHED) {
+		w->probed = info;
+		w->row_probes++;
+		w->row_notsent_bytes += info.notsent_bytes;
+	}
 	w->app_limited += info.app_limited;
 	w->rtt_sum_us += info.rtt_us;
 }

@@ -37,7 +37,11 @@ struct wp_flow_watch {
 	/* from the probes */
 	unsigned probes, app_limited;
 	double rtt_sum_us;
-	int incoming_cpu; /* newest, -1 */
+	/* of them, those of a sender in this row and before its half-close */
+	unsigned row_probes;
+	double row_notsent_bytes;  /* sum */
+	struct wp_tcp_info probed; /* the newest, if row_probes */
+	int incoming_cpu;          /* newest, -1 */
 };
 
 int wp_flow_watch_init(struct wp_flow_watch *w, const struct wp_stream_spec *spec, bool paced,

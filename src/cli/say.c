@@ -9,7 +9,7 @@
 #define SENTENCE_BYTES 4096
 #define CLEAN_BYTES    (4 * SENTENCE_BYTES)
 
-static void put_sentence(const struct wp_cli *cli, const char *fmt, va_list ap)
+static void WP_PRINTF(2, 0) put_sentence(const struct wp_cli *cli, const char *fmt, va_list ap)
 {
 	struct wp_pool pool = WP_POOL(CLEAN_BYTES);
 	char text[SENTENCE_BYTES];

@@ -133,7 +133,7 @@ static void the_largest_result_is_one_message(void **state)
 
 		assert_true(rows >= 16);
 		assert_true(flows[i] * rows <= WP_MAX_INTERVAL_ROWS / 2);
-		print_message("%zu flows of %zu rows: %.1f MiB\n", flows[i], rows,
+		print_message("# %zu flows of %zu rows: %.1f MiB\n", flows[i], rows,
 			      (double)bytes / (1 << 20));
 		assert_true(bytes < WP_PEER_RESULT_BYTES);
 	}

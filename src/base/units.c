@@ -260,18 +260,25 @@ static uint64_t take_power(const char **at)
 	return factor;
 }
 
+/* A number and a power of 1000 behind it; n->end is then what follows. */
+static int scan_powered(const char *s, struct number *ret_n, uint64_t *ret_factor)
+{
+	int r = s ? scan_number(s, ret_n) : -EINVAL;
+
+	if (r < 0)
+		return r;
+	*ret_factor = take_power(&ret_n->end);
+	return 0;
+}
+
 int wp_parse_rate_bps(const char *s, uint64_t *ret)
 {
 	struct number n;
 	uint64_t factor;
-	int r;
+	int r = scan_powered(s, &n, &factor);
 
-	if (!s)
-		return -EINVAL;
-	r = scan_number(s, &n);
 	if (r < 0)
 		return r;
-	factor = take_power(&n.end);
 	return is_bit_word(n.end) ? scale(s, &n, factor, ret) : -EINVAL;
 }
 
@@ -279,14 +286,10 @@ int wp_parse_count(const char *s, uint64_t *ret)
 {
 	struct number n;
 	uint64_t factor;
-	int r;
+	int r = scan_powered(s, &n, &factor);
 
-	if (!s)
-		return -EINVAL;
-	r = scan_number(s, &n);
 	if (r < 0)
 		return r;
-	factor = take_power(&n.end);
 	return *n.end ? -EINVAL : scale(s, &n, factor, ret);
 }
 

@@ -184,8 +184,6 @@ int wp_end_go(struct wp_end *e)
 	e->in_window = !p->omit_ns;
 	e->stop_ns = p->duration_ns ? e->window_ns + p->duration_ns : 0;
 	e->next_row_ns = p->interval_ns ? e->start_ns + p->interval_ns : INT64_MAX;
-	if (p->omit_ns && e->window_ns < e->next_row_ns)
-		e->next_row_ns = e->window_ns;
 	e->next_probe_ns = e->start_ns + PROBE_NS / 2;
 	e->tell_ns = INT64_MAX;
 	for (size_t i = 0; i < e->n_flows; i++) {
@@ -291,16 +289,13 @@ static void do_due(struct wp_end *e, int64_t now_ns)
 		bool ends_run =
 			e->stop_ns && to_stop_ns < WP_NS_PER_MS && to_stop_ns > -WP_NS_PER_MS;
 
-		if (!ends_run) {
+		if (!ends_run)
 			take_row(e, now_ns, false);
-		}
 		/* After a long stall the late row says so by its bounds; no burst of empty rows follows it. */
 		do
 			e->next_row_ns += e->plan->interval_ns;
 		while (e->next_row_ns <= now_ns);
 	}
-	if (!e->in_window && e->window_ns < e->next_row_ns)
-		e->next_row_ns = e->window_ns;
 	if (e->stop_ns && now_ns >= e->stop_ns && e->sends && !e->stopping) {
 		wp_load_stop(e->load);
 		e->stopping = true;

@@ -61,7 +61,7 @@ void wp_flow_watch_start(struct wp_flow_watch *w, const struct wp_stream_count *
 			 int64_t now_ns)
 {
 	w->start_ns = now_ns;
-	w->first = w->window = w->last = mark(w, count, now_ns, true);
+	w->window = w->last = mark(w, count, now_ns, true);
 }
 
 static struct wp_num share(uint64_t later_us, uint64_t earlier_us, double wall_s)

@@ -26,8 +26,7 @@ struct wp_flow_watch {
 	enum wp_stream_role role;
 	bool paced;
 	struct wp_series series;
-	struct wp_flow_mark first, window,
-		last; /* at the start, after the warm-up, at the newest row */
+	struct wp_flow_mark window, last; /* after the warm-up, at the newest row */
 	int64_t start_ns;
 	uint64_t window_bytes, window_calls; /* moved in the measured window */
 	/* The kernel counts segments in 32 bits, which wrap within minutes at 60 Gbit/s: summed up here. */

@@ -60,7 +60,7 @@ struct wp_stream_counters {
 struct wp_load;
 
 struct wp_stream {
-	int fd; /* borrowed from the spec; the engine may change O_NONBLOCK and SO_RCVTIMEO */
+	int fd; /* borrowed from the spec; the engine may change O_NONBLOCK, SO_RCVTIMEO and SO_SNDTIMEO */
 	enum wp_stream_role role;
 	uint64_t limit_bytes; /* sender: stop after exactly these; 0 = none */
 	struct wp_stream_counters *count;

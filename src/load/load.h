@@ -12,7 +12,7 @@
  *	wp_load_thread_use() ...
  *	wp_load_free(load);
  *
- * The fds stay the caller's (O_NONBLOCK and SO_RCVTIMEO may be changed) and are closed by the caller after wp_load_free().
+ * The fds stay the caller's (O_NONBLOCK, SO_RCVTIMEO and SO_SNDTIMEO may be changed) and are closed by the caller after wp_load_free().
  * Threads: min(streams, CPUs), where CPUs is spec->cpus or, when that is empty, the CPUs the process
  * may use. Stream i is moved by thread i modulo their number.
  *

@@ -11,24 +11,10 @@
  *    for waking it: polling for a moment first gives 1.5 times the rate for less CPU a byte.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include "load/tcp_stream.h"
-
-#define BLOCKING_US 5000
-
-/* Whether the socket now blocks, and not for ever. */
-static bool make_blocking(int fd)
-{
-	const struct timeval limit = { .tv_usec = BLOCKING_US };
-	int flags = fcntl(fd, F_GETFL);
-
-	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 && flags >= 0 &&
-	       fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
-}
 
 void tcp_receive_init(struct tcp_worker *t)
 {
@@ -43,7 +29,7 @@ void tcp_receive_init(struct tcp_worker *t)
 	t->polls = t->discard && receivers == w->n_streams;
 	if (t->discard)
 		t->receive_flags = MSG_TRUNC | MSG_DONTWAIT;
-	else if (t->alone && make_blocking(w->streams[0]->fd))
+	else if (t->alone && tcp_make_blocking(w->streams[0]->fd, SO_RCVTIMEO))
 		t->receive_flags = 0;
 	else
 		t->receive_flags = MSG_DONTWAIT;

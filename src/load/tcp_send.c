@@ -32,11 +32,11 @@ static const void *source(struct tcp_worker *t, struct wp_stream *s, size_t *len
 }
 
 /* Bytes sent or -errno. -ENOBUFS: too much memory is pinned, or too many completions are unread. */
-static ssize_t send_some(struct wp_stream *s, const void *data, size_t len)
+static ssize_t send_some(struct tcp_worker *t, struct wp_stream *s, const void *data, size_t len)
 {
 	struct tcp_stream *x = tcp_ctx(s);
 	const int zerocopy = x->zc.on ? MSG_ZEROCOPY : 0;
-	ssize_t n = send(s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL | zerocopy);
+	ssize_t n = send(s->fd, data, len, t->send_flags | MSG_NOSIGNAL | zerocopy);
 
 	if (n < 0)
 		return -errno;
@@ -97,6 +97,21 @@ void tcp_send_keep_short(struct wp_stream *s, size_t bytes)
 	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof(lowat));
 }
 
+/*
+ * A thread's only stream is written blocking, as it is read (tcp_receive.c): a send() that waits for room inside the kernel
+ * copies on as soon as there is some, where one that returns goes through poll() first. A paced stream and one with zero
+ * copy wait for other things too.
+ */
+void tcp_send_init(struct tcp_worker *t)
+{
+	const struct wp_stream *s = t->w->streams[0];
+
+	t->send_flags = MSG_DONTWAIT;
+	if (t->alone && s->role == WP_STREAM_SENDS && !t->plan->rate_bps &&
+	    !((const struct tcp_stream *)s->ctx)->zc.on && tcp_make_blocking(s->fd, SO_SNDTIMEO))
+		t->send_flags = 0;
+}
+
 enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s)
 {
 	struct tcp_stream *x = tcp_ctx(s);
@@ -127,7 +142,7 @@ enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s)
 		data = source(t, s, &len);
 		if (!data)
 			return tcp_block(s, 0);
-		n = send_some(s, data, len);
+		n = send_some(t, s, data, len);
 		if (n == -EAGAIN)
 			return tcp_block(s, POLLOUT);
 		if (n == -ENOBUFS && x->zc.on) {

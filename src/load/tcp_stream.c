@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,6 +24,7 @@
 #define ROUND_BYTES      (16 << 20) /* all streams of a thread together, a turn each */
 #define SHARE_BYTES_MIN  (64 << 10) /* of a stream in it: below, calls cost more than bytes */
 #define TURN_BYTES_MAX   (128 << 10)
+#define BLOCKING_US      5000
 
 static int tcp_open(struct wp_stream *s, const struct wp_plan *plan, struct wp_err *err)
 {
@@ -64,6 +67,15 @@ static void note_poll(struct tcp_worker *t, bool found)
 }
 
 /* ---- one stream ---- */
+
+bool tcp_make_blocking(int fd, int option)
+{
+	const struct timeval limit = { .tv_usec = BLOCKING_US };
+	int flags = fcntl(fd, F_GETFL);
+
+	return setsockopt(fd, SOL_SOCKET, option, &limit, sizeof(limit)) == 0 && flags >= 0 &&
+	       fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
 
 /* As ppoll() without a timeout. */
 static int poll_patiently(struct tcp_worker *t, struct pollfd *p, nfds_t n)
@@ -344,6 +356,7 @@ static int tcp_run(struct wp_worker *w)
 	/* The default slack of 50 us would be a tenth of a paced grain. */
 	if (w->plan->rate_bps > 0)
 		prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	tcp_send_init(&t);
 	tcp_receive_init(&t);
 	if (!t.alone)
 		return run_many(&t);

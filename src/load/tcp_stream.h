@@ -4,7 +4,7 @@
  * tcp_send.c, tcp_zerocopy.c and tcp_receive.c move the bytes.
  *
  * A "turn" moves a stream until its socket would block, its turn's share is used up, or it ends. The
- * loops only wait. Everything here belongs to one worker thread. No call blocks, but for the read of a
+ * loops only wait. Everything here belongs to one worker thread. No call blocks, but for those of a
  * thread's only stream (see tcp_receive.c).
  */
 #ifndef WP_LOAD_TCP_STREAM_H
@@ -57,9 +57,9 @@ struct tcp_worker {
 	/* Pattern in the shared send buffer: whose, and which part of that stream. */
 	const struct wp_stream *filled_for;
 	uint64_t filled_from, filled_to;
-	bool alone;   /* the worker has one stream */
-	bool discard; /* received bytes are dropped inside the kernel */
-	int receive_flags;
+	bool alone;                    /* the worker has one stream */
+	bool discard;                  /* received bytes are dropped inside the kernel */
+	int receive_flags, send_flags; /* MSG_DONTWAIT, but for a thread's only stream */
 	/* Polling for a moment before sleeping; after each failure in a row it is left out twice as
 	 * often. */
 	bool polls;
@@ -105,6 +105,9 @@ static inline enum tcp_turn tcp_block(struct wp_stream *s, short events)
 	return TCP_BLOCKED;
 }
 
+/* Makes calls of that kind wait, but for 5 ms at most; `option` is SO_RCVTIMEO or SO_SNDTIMEO. Whether it worked. */
+bool tcp_make_blocking(int fd, int option);
+void tcp_send_init(struct tcp_worker *t);
 enum tcp_turn tcp_send_turn(struct tcp_worker *t, struct wp_stream *s);
 /* The socket takes no more while it has so much that was not sent yet. */
 void tcp_send_keep_short(struct wp_stream *s, size_t bytes);

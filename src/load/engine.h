@@ -21,7 +21,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "load/live_hist.h"
 #include "model/plan.h"
+#include "net/addr.h"
 
 #define WP_ENGINE_ABI 1
 
@@ -32,7 +34,9 @@ enum wp_engine_caps {
 	WP_ENGINE_CONTENT = 1 << 3, /* honours fill and check */
 	WP_ENGINE_ZEROCOPY = 1 << 4,
 	WP_ENGINE_DISCARD = 1 << 5,
-	WP_ENGINE_SOCKETS = 1 << 6, /* streams need connected sockets */
+	WP_ENGINE_SOCKETS = 1 << 6,   /* streams need sockets */
+	WP_ENGINE_DATAGRAMS = 1 << 7, /* counts packets, and at the receiver what became of them */
+	WP_ENGINE_TRANSACTIONS = 1 << 8, /* who sends asks, who receives answers */
 };
 
 enum wp_stream_role {
@@ -55,6 +59,28 @@ struct wp_stream_counters {
 	_Atomic int64_t first_ns, last_ns;
 	_Atomic int error; /* negative errno that ended the stream; 0 */
 	_Atomic bool ended;
+	/* Datagrams (with GSO: segments). Receiver: every arrival, duplicates and late ones too. */
+	_Atomic uint64_t packets;
+	/* Receiver: how many the sender had sent when the newest of them left, that is the highest sequence
+	 * number seen + 1; the sender's own total once its end marker is there. lost = expected - (packets -
+	 * duplicated - late), never negative, and falls again when a late one arrives. */
+	_Atomic uint64_t expected;
+	_Atomic uint64_t out_of_order, duplicated,
+		late;                       /* late: below the window, new or duplicate */
+	_Atomic uint64_t socket_drops;      /* receiver: SO_RXQ_OVFL */
+	_Atomic uint64_t send_drops;        /* sender: ENOBUFS from the local device or qdisc */
+	_Atomic uint64_t shortfall_packets; /* paced datagrams: as shortfall_bytes */
+	_Atomic uint64_t jitter_ns;         /* RFC 3550, newest */
+	/* Transactions: completed; UDP: without a response in time */
+	_Atomic uint64_t transactions, timeouts;
+};
+
+/* Distributions that an engine may keep, nanoseconds. */
+enum wp_load_hist {
+	WP_HIST_LATENCY,  /* of a transaction: from when it was sent (open loop: due) */
+	WP_HIST_SEND_GAP, /* paced datagrams: from one to the next of a stream */
+	WP_HIST_DELAY,    /* one-way, less the smallest of the stream */
+	WP_LOAD_HIST_N,
 };
 
 struct wp_load;
@@ -63,6 +89,8 @@ struct wp_stream {
 	int fd; /* borrowed from the spec; the engine may change O_NONBLOCK, SO_RCVTIMEO and SO_SNDTIMEO */
 	enum wp_stream_role role;
 	uint64_t limit_bytes; /* sender: stop after exactly these; 0 = none */
+	struct wp_addr
+		remote; /* length 0 = the socket is connected; else whom to send or connect to */
 	struct wp_stream_counters *count;
 	unsigned index;
 	struct wp_load *load;
@@ -78,10 +106,11 @@ struct wp_worker {
 	int wake_fd;  /* becomes readable with stop and again with abort: for senders */
 	int abort_fd; /* becomes readable with abort: for those who outlive a stop */
 	int64_t start_ns;
-	/* Page-aligned, buffer_bytes each (plan->length_bytes, at least 4096). `buffer` is filled as
+	/* Page-aligned, buffer_bytes each (wp_plan_buffer_bytes(), at least 4096). `buffer` is filled as
 	 * the plan says and is there when the worker has a sender, `sink` when it has a receiver. */
 	void *buffer, *sink;
 	size_t buffer_bytes;
+	struct wp_live_hist *hist[WP_LOAD_HIST_N]; /* those in engine->hists; NULL the others */
 	struct wp_load *load;
 };
 
@@ -93,6 +122,7 @@ struct wp_engine {
 	const char *needs;  /* what a machine must have, for `whyperf --engines`; NULL = nothing
 			       special */
 	size_t stream_size; /* bytes of per-stream context */
+	unsigned hists;     /* bits 1 << enum wp_load_hist that it keeps */
 	int (*probe)(struct wp_err *err); /* can it run here? 0 or a sentence; NULL = always */
 	int (*open)(struct wp_stream *s, const struct wp_plan *plan,
 		    struct wp_err *err); /* socket options; may be NULL */

@@ -103,6 +103,22 @@ static int buffer_new(size_t bytes, void **ret)
 	return 0;
 }
 
+static int hists_new(const struct wp_engine *e, struct wp_worker *w)
+{
+	for (int i = 0; i < WP_LOAD_HIST_N; i++) {
+		void *p = NULL;
+		int r;
+
+		if (!(e->hists & 1u << i))
+			continue;
+		r = buffer_new(sizeof(struct wp_live_hist), &p);
+		if (r < 0)
+			return r;
+		w->hist[i] = p;
+	}
+	return 0;
+}
+
 /* Pins first, so that the pages come from the CPU's own NUMA node. */
 static int slot_prepare(struct slot *s)
 {
@@ -126,6 +142,9 @@ static int slot_prepare(struct slot *s)
 	if (r < 0)
 		return wp_err_sys(&s->err, r, "cannot allocate a buffer of %zu bytes",
 				  w->buffer_bytes);
+	r = hists_new(s->load->engine, w);
+	if (r < 0)
+		return wp_err_sys(&s->err, r, "cannot allocate a histogram");
 	if (sends)
 		wp_fill(w->plan->fill, w->buffer, w->buffer_bytes);
 	if (receives)
@@ -219,9 +238,9 @@ static int check_spec(const struct wp_load_spec *spec, struct wp_err *err)
 {
 	const struct wp_engine *e = spec->engine;
 
-	if (spec->n_streams == 0 || spec->n_streams > 2 * WP_MAX_STREAMS)
+	if (spec->n_streams == 0 || spec->n_streams > WP_MAX_CONNECTIONS)
 		return wp_err_set(err, -EINVAL, "%zu streams; 1 to %d are possible",
-				  spec->n_streams, 2 * WP_MAX_STREAMS);
+				  spec->n_streams, WP_MAX_CONNECTIONS);
 	if (spec->plan->length_bytes == 0 || spec->plan->length_bytes > WP_MAX_LENGTH_BYTES)
 		return wp_err_set(err, -EINVAL, "a length of %llu bytes; 1 to %u are possible",
 				  (unsigned long long)spec->plan->length_bytes,
@@ -256,6 +275,7 @@ static int open_streams(struct wp_load *l, const struct wp_load_spec *spec, stru
 		*s = (struct wp_stream) { .fd = spec->streams[i].fd,
 					  .role = spec->streams[i].role,
 					  .limit_bytes = spec->streams[i].limit_bytes,
+					  .remote = spec->streams[i].remote,
 					  .count = &l->counters[i],
 					  .index = (unsigned)i,
 					  .load = l,
@@ -275,7 +295,7 @@ static int open_streams(struct wp_load *l, const struct wp_load_spec *spec, stru
 static void deal(struct wp_load *l, const struct wp_load_spec *spec)
 {
 	struct wp_stream **at = l->order;
-	size_t bytes = l->plan->length_bytes;
+	size_t bytes = wp_plan_buffer_bytes(l->plan);
 
 	if (bytes < MIN_BUFFER_BYTES)
 		bytes = MIN_BUFFER_BYTES;
@@ -490,6 +510,9 @@ void wp_load_free(struct wp_load *l)
 			munmap(w->buffer, w->buffer_bytes);
 		if (w->sink)
 			munmap(w->sink, w->buffer_bytes);
+		for (int i = 0; i < WP_LOAD_HIST_N; i++)
+			if (w->hist[i])
+				munmap(w->hist[i], sizeof(*w->hist[i]));
 		if (l->slots[t].load)
 			wp_thread_meter_done(&l->slots[t].meter);
 	}
@@ -527,14 +550,38 @@ void wp_load_count(const struct wp_load *l, size_t stream, struct wp_stream_coun
 	bool ended = atomic_load_explicit(&c->ended, memory_order_acquire);
 
 	*ret = (struct wp_stream_count) {
-		GET(bytes),           GET(calls),
-		GET(zerocopy_sends),  GET(zerocopy_copied),
-		GET(corrupt_blocks),  GET(corrupt_at),
-		GET(shortfall_bytes), GET(first_ns),
-		GET(last_ns),         GET(error),
-		.ended = ended,       .thread = (unsigned)(stream % l->n_slots),
+		GET(bytes),
+		GET(calls),
+		GET(zerocopy_sends),
+		GET(zerocopy_copied),
+		GET(corrupt_blocks),
+		GET(corrupt_at),
+		GET(shortfall_bytes),
+		GET(first_ns),
+		GET(last_ns),
+		GET(error),
+		GET(packets),
+		GET(expected),
+		GET(out_of_order),
+		GET(duplicated),
+		GET(late),
+		GET(socket_drops),
+		GET(send_drops),
+		GET(shortfall_packets),
+		GET(jitter_ns),
+		GET(transactions),
+		GET(timeouts),
+		.ended = ended,
+		.thread = (unsigned)(stream % l->n_slots),
 	};
 #undef GET
+}
+
+void wp_load_hist(const struct wp_load *l, enum wp_load_hist which, struct wp_hist *ret)
+{
+	for (size_t t = 0; t < l->n_slots; t++)
+		if (l->slots[t].worker.hist[which])
+			wp_live_hist_read(l->slots[t].worker.hist[which], ret);
 }
 
 size_t wp_load_threads(const struct wp_load *l)

@@ -16,7 +16,7 @@
  * Threads: min(streams, CPUs), where CPUs is spec->cpus or, when that is empty, the CPUs the process
  * may use. Stream i is moved by thread i modulo their number.
  *
- * One thread owns a load and calls these functions, except wp_load_count(), wp_load_thread_use(),
+ * One thread owns a load and calls these functions, except wp_load_count(), wp_load_hist(), wp_load_thread_use(),
  * wp_load_thread_cpu(), wp_load_method() and wp_load_senders_done(), which any thread may call.
  */
 #ifndef WP_LOAD_LOAD_H
@@ -30,6 +30,7 @@ struct wp_stream_spec {
 	int fd;
 	enum wp_stream_role role;
 	uint64_t limit_bytes;
+	struct wp_addr remote; /* see struct wp_stream */
 };
 
 struct wp_load_spec {
@@ -51,6 +52,9 @@ struct wp_stream_count {
 	int error;
 	bool ended;
 	unsigned thread;
+	/* As in struct wp_stream_counters. */
+	uint64_t packets, expected, out_of_order, duplicated, late, socket_drops, send_drops,
+		shortfall_packets, jitter_ns, transactions, timeouts;
 };
 
 int wp_load_new(const struct wp_load_spec *spec, struct wp_load **ret,
@@ -66,6 +70,9 @@ int wp_load_done_fd(const struct wp_load *load);
  * are none. */
 bool wp_load_senders_done(const struct wp_load *load);
 void wp_load_count(const struct wp_load *load, size_t stream, struct wp_stream_count *ret);
+/* Adds all threads' values of a distribution to `ret`, which has WP_RECORD_HIST_BITS; nothing where the engine keeps
+ * none. Also while the load runs. */
+void wp_load_hist(const struct wp_load *load, enum wp_load_hist which, struct wp_hist *ret);
 size_t wp_load_threads(const struct wp_load *load);
 /* Figures of worker `i` since the start, readable during the run and after join: CPU time, run delay
  * (schedstat), last CPU; context switches only once the thread has ended. Strings are constants. */

@@ -269,7 +269,7 @@ static void bad_specs_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(wp_load_new(&spec, &l, NULL), -EINVAL);
-	spec.n_streams = 2 * WP_MAX_STREAMS + 1;
+	spec.n_streams = WP_MAX_CONNECTIONS + 1;
 	assert_int_equal(wp_load_new(&spec, &l, NULL), -EINVAL);
 	spec.n_streams = 1;
 	plan.length_bytes = 0;

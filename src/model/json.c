@@ -75,16 +75,29 @@ static json_t *string_or_null(const char *s)
 	return j ? j : not_utf8(s);
 }
 
+/* A figure that this kind of test does not have: nobody gave it a value or a reason. */
+static bool not_applicable(const struct wp_metric *m, const char *field)
+{
+	const struct wp_num *n = (const void *)field;
+
+	if (!m->optional)
+		return false;
+	return m->kind == WP_LABEL ? !*(const char *const *)(const void *)field
+				   : !wp_has(*n) && !n->why;
+}
+
 static int put_field(const struct wp_metric *m, const void *base, json_t *obj)
 {
 	const char *field = (const char *)base + m->offset;
 	const char *leaf = NULL;
 	char why[KEY_MAX + 4];
-	json_t *at = descend(obj, m->name, &leaf);
 	const struct wp_num *n = (const void *)field;
 	const struct wp_ints *list = (const void *)field;
-	json_t *array;
+	json_t *array, *at;
 
+	if (not_applicable(m, field))
+		return 0;
+	at = descend(obj, m->name, &leaf);
 	if (!at)
 		return -ENOMEM;
 	switch (m->kind) {
@@ -160,6 +173,34 @@ static json_t *counts_to_json(const struct wp_host *h)
 	return array;
 }
 
+/* [low_ns, high_ns, count] each: readable without knowing how a histogram counts, and read back exactly. */
+static json_t *buckets_to_json(const struct wp_histogram *h)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < h->n_buckets; i++)
+		json_array_append_new(
+			array, json_pack("[I, I, I]",
+					 (json_int_t)wp_hist_low(h->bits, h->buckets[i].index),
+					 (json_int_t)wp_hist_high(h->bits, h->buckets[i].index),
+					 (json_int_t)h->buckets[i].count));
+	return array;
+}
+
+static json_t *histograms_to_json(const struct wp_host *h)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < h->n_histograms; i++) {
+		json_t *obj = fields(WP_SCOPE_HISTOGRAM, &h->histograms[i]);
+
+		json_object_set_new(obj, "bits", json_integer(h->histograms[i].bits));
+		json_object_set_new(obj, "buckets", buckets_to_json(&h->histograms[i]));
+		json_array_append_new(array, obj);
+	}
+	return array;
+}
+
 json_t *wp_host_to_json(const struct wp_host *h)
 {
 	json_t *obj = fields(WP_SCOPE_HOST, h);
@@ -174,6 +215,7 @@ json_t *wp_host_to_json(const struct wp_host *h)
 			    rows(WP_SCOPE_CPU_SAMPLE, h->cpu_samples, h->n_cpu_samples,
 				 sizeof(*h->cpu_samples)));
 	json_object_set_new(obj, "counters", counts_to_json(h));
+	json_object_set_new(obj, "histograms", histograms_to_json(h));
 	return obj;
 }
 
@@ -448,6 +490,57 @@ static int counts_from_json(const json_t *obj, struct wp_host *h, struct wp_pool
 	return r;
 }
 
+/* One row of "buckets". Indices ascend and counts are not 0; that the rest fits is wp_histogram_load()'s to say. */
+static int bucket_from_json(const json_t *row, unsigned bits, const struct wp_hist_pair *before,
+			    struct wp_hist_pair *ret)
+{
+	const json_t *low = json_array_get(row, 0), *count = json_array_get(row, 2);
+
+	if (!json_is_integer(low) || json_integer_value(low) < 0 || !json_is_integer(count) ||
+	    json_integer_value(count) <= 0)
+		return -EPROTO;
+	ret->index = (uint32_t)wp_hist_index(bits, (uint64_t)json_integer_value(low));
+	ret->count = (uint64_t)json_integer_value(count);
+	return before && before->index >= ret->index ? -EPROTO : 0;
+}
+
+static int histogram_from_json(const json_t *json, struct wp_histogram *ret, struct wp_pool *pool,
+			       struct wp_err *err)
+{
+	json_int_t bits = json_integer_value(json_object_get(json, "bits"));
+	void *base = NULL;
+	int r = wp_fields_from_json(WP_SCOPE_HISTOGRAM, json, ret, pool, err);
+
+	if (r)
+		return r;
+	if (!ret->name || bits < WP_HIST_BITS_MIN || bits > WP_HIST_BITS_MAX)
+		return wp_err_set(err, -EPROTO, "a histogram lacks its name or bits");
+	ret->bits = (unsigned)bits;
+	r = get_array(json, "buckets", WP_HIST_BUCKETS(bits), sizeof(*ret->buckets), pool, &base,
+		      &ret->n_buckets, err);
+	ret->buckets = base;
+	for (size_t i = 0; !r && i < ret->n_buckets; i++)
+		if (bucket_from_json(json_array_get(json_object_get(json, "buckets"), i), ret->bits,
+				     i ? &ret->buckets[i - 1] : NULL, &ret->buckets[i]))
+			r = wp_err_set(err, -EPROTO, "a bucket of histogram %.32s is wrong",
+				       ret->name);
+	return r;
+}
+
+static int histograms_from_json(const json_t *obj, struct wp_host *h, struct wp_pool *pool,
+				struct wp_err *err)
+{
+	void *base = NULL;
+	int r = get_array(obj, "histograms", WP_MAX_HISTOGRAMS, sizeof(*h->histograms), pool, &base,
+			  &h->n_histograms, err);
+
+	h->histograms = base;
+	for (size_t i = 0; !r && i < h->n_histograms; i++)
+		r = histogram_from_json(json_array_get(json_object_get(obj, "histograms"), i),
+					&h->histograms[i], pool, err);
+	return r;
+}
+
 int wp_host_from_json(const json_t *json, struct wp_host *ret, struct wp_pool *pool,
 		      struct wp_err *err)
 {
@@ -468,6 +561,8 @@ int wp_host_from_json(const json_t *json, struct wp_host *ret, struct wp_pool *p
 		r = get_rows(json, "cpu_samples", WP_SCOPE_CPU_SAMPLE, WP_MAX_CPU_SAMPLE_ROWS,
 			     sizeof(*ret->cpu_samples), pool, &ret->cpu_samples,
 			     &ret->n_cpu_samples, err);
+	if (!r)
+		r = histograms_from_json(json, ret, pool, err);
 	return r ? r : counts_from_json(json, ret, pool, err);
 }
 

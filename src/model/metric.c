@@ -20,7 +20,20 @@
 	M(#field, field, unit, WP_COUNTER, better, source, help)
 #define I(key, field, source, help) M(key, field, "", WP_LIST, WP_NEITHER, source, help)
 
+/* The same for figures of some kinds of test only. */
+#define MO(key, field, unit, kind, better, source, help)                       \
+	{                                                                      \
+		key, unit, kind, SCOPE, OFF(field), better, source, help, true \
+	}
+#define LO(field, source, help) MO(#field, field, "", WP_LABEL, WP_NEITHER, source, help)
+#define GO(field, unit, better, source, help) \
+	MO(#field, field, unit, WP_GAUGE, better, source, help)
+#define CO(field, unit, better, source, help) \
+	MO(#field, field, unit, WP_COUNTER, better, source, help)
+
 #define TCP_INFO "TCP_INFO"
+#define SEQUENCE "sequence numbers"
+#define HIST     "histogram"
 #define STAT     "/proc/stat"
 #define SCHED    "/proc/PID/task/TID/schedstat"
 
@@ -49,6 +62,28 @@ const struct wp_metric wp_metrics[] = {
 	G(mss_bytes, "bytes", WP_NEITHER, "command line", "maximum segment size asked for"),
 	G(dscp, "", WP_NEITHER, "command line", "differentiated services code point"),
 	G(nodelay, "", WP_NEITHER, "command line", "1 = TCP_NODELAY"),
+	GO(target_pps, "1/s", WP_NEITHER, "command line",
+	   "udp: paced packets of a stream a second; null = unlimited"),
+	GO(batch, "", WP_NEITHER, "command line", "udp: datagrams a system call asked for"),
+	GO(busy_poll_us, "us", WP_NEITHER, "command line", "SO_BUSY_POLL"),
+	MO("gso", gso, "bool", WP_GAUGE, WP_NEITHER, "command line", "udp: UDP_SEGMENT"),
+	MO("gro", gro, "bool", WP_GAUGE, WP_NEITHER, "command line", "udp: UDP_GRO"),
+	MO("connected", connected, "bool", WP_GAUGE, WP_NEITHER, "command line",
+	   "udp: the sockets are connected"),
+	MO("spin", spin, "bool", WP_GAUGE, WP_NEITHER, "command line",
+	   "udp: the paced sender burns a CPU instead of sleeping"),
+	GO(request_bytes, "bytes", WP_NEITHER, "command line", "rr: size of a request"),
+	GO(response_bytes, "bytes", WP_NEITHER, "command line", "rr: size of a response"),
+	MO("connect", connect, "bool", WP_GAUGE, WP_NEITHER, "command line",
+	   "rr: a connection for each transaction"),
+	GO(outstanding, "", WP_NEITHER, "command line", "rr: requests under way on a connection"),
+	GO(rate_hz, "1/s", WP_NEITHER, "command line",
+	   "rr: transactions due a second over all connections; null = closed loop"),
+	LO(arrivals, "command line", "rr: closed loop, even or poisson"),
+	LO(wait, "command line", "rr: how both ends wait: auto, block, epoll or spin"),
+	GO(limit_transactions, "", WP_NEITHER, "command line", "rr: transactions to make"),
+	GO(response_timeout_s, "s", WP_NEITHER, "command line",
+	   "rr over UDP: a response this late is lost"),
 #undef S
 #undef SCOPE
 #define S     wp_inventory
@@ -222,6 +257,7 @@ const struct wp_metric wp_metrics[] = {
 	G(reordering, "packets", WP_LOWER, TCP_INFO, "reordering seen"),
 	G(intervals_folded, "", WP_NEITHER, "observed",
 	  "how often neighbouring intervals were joined to bound memory"),
+	GO(connections, "", WP_NEITHER, "command line", "rr: connections that this flow sums up"),
 #undef S
 #undef SCOPE
 #define S     wp_interval
@@ -249,9 +285,23 @@ const struct wp_metric wp_metrics[] = {
 	G(snd_wnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "receiver's window at the end"),
 	M("app_limited", app_limited, "bool", WP_GAUGE, WP_NEITHER, TCP_INFO,
 	  "the sender had nothing queued"),
-	C(lost, "packets", WP_LOWER, "sequence numbers", "datagrams lost"),
-	G(jitter_us, "us", WP_LOWER, "RFC 3550 6.4.1", "interarrival jitter"),
+	C(lost, "packets", WP_LOWER, SEQUENCE,
+	  "datagrams lost; negative where late ones came that an earlier row counts as lost"),
+	G(jitter_us, "us", WP_LOWER, "RFC 3550 6.4.1", "interarrival jitter at the end"),
 	G(incoming_cpu, "", WP_NEITHER, "SO_INCOMING_CPU", "CPU that processed received packets"),
+	CO(out_of_order, "packets", WP_LOWER, SEQUENCE, "datagrams out of order"),
+	CO(duplicated, "packets", WP_LOWER, SEQUENCE, "datagrams received twice"),
+	CO(socket_drops, "packets", WP_LOWER, "SO_RXQ_OVFL",
+	   "datagrams that found the socket's buffer full"),
+	CO(send_drops, "packets", WP_LOWER, "ENOBUFS with IP_RECVERR",
+	   "datagrams that the local qdisc or device dropped"),
+	CO(shortfall_packets, "packets", WP_LOWER, "pacer",
+	   "due at the paced rate but not sent: after a stall nothing is caught up"),
+	CO(transactions, "", WP_HIGHER, "application", "transactions completed"),
+	CO(timeouts, "", WP_LOWER, "application", "transactions without a response in time"),
+	GO(latency_p50_us, "us", WP_LOWER, HIST, "median of the transactions"),
+	GO(latency_p99_us, "us", WP_LOWER, HIST, "99 % of the transactions took no longer"),
+	GO(latency_max_us, "us", WP_LOWER, HIST, "longest transaction"),
 #undef S
 #undef SCOPE
 #define S     wp_flow_end
@@ -275,6 +325,21 @@ const struct wp_metric wp_metrics[] = {
 	C(shortfall_bytes, "bytes", WP_LOWER, "pacer",
 	  "due at the paced rate but not sent: after a stall nothing is caught up"),
 	C(corrupt_blocks, "", WP_LOWER, "content check", "received blocks with wrong content"),
+	CO(late, "packets", WP_LOWER, SEQUENCE,
+	   "datagrams so late that new and duplicate can't be told apart"),
+	CO(socket_drops, "packets", WP_LOWER, "SO_RXQ_OVFL",
+	   "datagrams that found the socket's buffer full"),
+	CO(send_drops, "packets", WP_LOWER, "ENOBUFS with IP_RECVERR",
+	   "datagrams that the local qdisc or device dropped"),
+	CO(shortfall_packets, "packets", WP_LOWER, "pacer",
+	   "due at the paced rate but not sent: after a stall nothing is caught up"),
+	CO(transactions, "", WP_HIGHER, "application", "transactions completed"),
+	CO(timeouts, "", WP_LOWER, "application", "transactions without a response in time"),
+	CO(all_lost, "packets", WP_LOWER, SEQUENCE, "lost, with the warm-up"),
+	CO(all_duplicated, "packets", WP_LOWER, SEQUENCE, "received twice, with the warm-up"),
+	CO(all_late, "packets", WP_LOWER, SEQUENCE, "very late, with the warm-up"),
+	CO(all_socket_drops, "packets", WP_LOWER, "SO_RXQ_OVFL", "likewise"),
+	CO(all_send_drops, "packets", WP_LOWER, "ENOBUFS with IP_RECVERR", "likewise"),
 #undef S
 #undef SCOPE
 #define S     wp_total
@@ -290,6 +355,13 @@ const struct wp_metric wp_metrics[] = {
 	C(retransmits, "packets", WP_LOWER, TCP_INFO, "segments sent again"),
 	G(fairness_jain, "", WP_HIGHER, "Jain, Chiu, Hawe 1984",
 	  "fairness over flows: 1 = all equal, 1/n = one has all"),
+	CO(lost_packets, "packets", WP_LOWER, "sent - distinct received", "datagrams lost"),
+	GO(lost_pct, "%", WP_LOWER, "lost_packets of sent", "share of datagrams lost"),
+	CO(out_of_order, "packets", WP_LOWER, SEQUENCE, "datagrams out of order"),
+	CO(duplicated, "packets", WP_LOWER, SEQUENCE, "datagrams received twice"),
+	GO(jitter_us, "us", WP_LOWER, "RFC 3550 6.4.1", "interarrival jitter, mean over flows"),
+	CO(transactions, "", WP_HIGHER, "sum of flows", "transactions completed"),
+	CO(timeouts, "", WP_LOWER, "sum of flows", "transactions without a response in time"),
 	M("latency_us.min", latency_min_us, "us", WP_GAUGE, WP_LOWER, "histogram", "smallest"),
 	M("latency_us.p50", latency_p50_us, "us", WP_GAUGE, WP_LOWER, "histogram", "median"),
 	M("latency_us.p90", latency_p90_us, "us", WP_GAUGE, WP_LOWER, "histogram", "90 %"),
@@ -308,6 +380,21 @@ const struct wp_metric wp_metrics[] = {
 	  "taken from it by the receivers"),
 	C(unexplained_packets, "packets", WP_LOWER, "sent - delivered - stages",
 	  "what no counter explains"),
+#undef S
+#undef SCOPE
+#define S     wp_histogram
+#define SCOPE WP_SCOPE_HISTOGRAM
+	L(name, "", "latency, send_gap, delay or write"),
+	L(note, "", "what to know about it; null"),
+	C(count, "", WP_NEITHER, "measured", "values in it"),
+	G(min_us, "us", WP_LOWER, HIST, "smallest, exact"),
+	G(p50_us, "us", WP_LOWER, HIST, "median"),
+	G(p90_us, "us", WP_LOWER, HIST, "90 %"),
+	G(p99_us, "us", WP_LOWER, HIST, "99 %"),
+	G(p999_us, "us", WP_LOWER, HIST, "99.9 %"),
+	G(p9999_us, "us", WP_LOWER, HIST, "99.99 %"),
+	G(max_us, "us", WP_LOWER, HIST, "largest, exact"),
+	G(mean_us, "us", WP_LOWER, HIST, "mean, exact"),
 #undef S
 #undef SCOPE
 };
@@ -336,6 +423,7 @@ const char *wp_scope_name(enum wp_scope scope)
 		[WP_SCOPE_END] = "end",
 		[WP_SCOPE_TOTAL] = "total",
 		[WP_SCOPE_LEDGER] = "ledger",
+		[WP_SCOPE_HISTOGRAM] = "histogram",
 	};
 
 	return scope < WP_SCOPE_N ? names[scope] : "?";

@@ -10,6 +10,7 @@
 #ifndef WP_MODEL_METRIC_H
 #define WP_MODEL_METRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum wp_scope {
@@ -24,6 +25,7 @@ enum wp_scope {
 	WP_SCOPE_END,        /* struct wp_flow_end: one end's totals of a flow */
 	WP_SCOPE_TOTAL,      /* struct wp_total */
 	WP_SCOPE_LEDGER,     /* struct wp_ledger */
+	WP_SCOPE_HISTOGRAM,  /* struct wp_histogram */
 	WP_SCOPE_N,
 };
 
@@ -51,6 +53,7 @@ struct wp_metric {
 	enum wp_better better;
 	const char *source; /* where the figure comes from: file, system call, formula */
 	const char *help;   /* one line */
+	bool optional; /* of some kinds of test only: elsewhere the key is left out instead of null */
 };
 
 extern const struct wp_metric wp_metrics[];

@@ -2,6 +2,7 @@
 #include "model/record.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,4 +124,61 @@ int wp_inventory_copy(const struct wp_inventory *from, struct wp_inventory *ret,
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* ---- distributions --------------------------------------------------------------------------- */
+
+static struct wp_num quantile_us(const struct wp_hist *h, double q)
+{
+	uint64_t ns;
+
+	return wp_hist_quantile(h, q, &ns) ? wp_absent("nothing was measured")
+					   : wp_num((double)ns / 1e3);
+}
+
+int wp_histogram_from(const struct wp_hist *h, const char *name, struct wp_histogram *ret,
+		      struct wp_pool *pool)
+{
+	size_t n = wp_hist_pairs(h, NULL, 0);
+
+	*ret = (struct wp_histogram) {
+		.name = name,
+		.bits = h->bits,
+		.count = wp_num((double)h->n),
+		.min_us = quantile_us(h, 0),
+		.p50_us = quantile_us(h, .5),
+		.p90_us = quantile_us(h, .9),
+		.p99_us = quantile_us(h, .99),
+		.p999_us = quantile_us(h, .999),
+		.p9999_us = quantile_us(h, .9999),
+		.max_us = quantile_us(h, 1),
+		.mean_us = h->n ? wp_num(wp_hist_mean(h) / 1e3) : wp_absent("nothing was measured"),
+	};
+	ret->buckets = wp_pool_calloc(pool, n, sizeof(*ret->buckets));
+	if (n && !ret->buckets)
+		return -ENOMEM;
+	ret->n_buckets = n ? wp_hist_pairs(h, ret->buckets, n) : 0;
+	return 0;
+}
+
+int wp_histogram_load(const struct wp_histogram *from, struct wp_hist *ret)
+{
+	int r = wp_hist_init(ret, from->bits, NULL);
+
+	if (!r)
+		r = wp_hist_from_pairs(ret, from->buckets, from->n_buckets,
+				       (uint64_t)llround(wp_num_or(from->min_us, 0) * 1e3),
+				       (uint64_t)llround(wp_num_or(from->max_us, 0) * 1e3),
+				       wp_num_or(from->mean_us, 0) * 1e3);
+	if (r)
+		wp_hist_done(ret);
+	return r;
+}
+
+const struct wp_histogram *wp_host_histogram(const struct wp_host *h, const char *name)
+{
+	for (size_t i = 0; i < h->n_histograms; i++)
+		if (!strcmp(h->histograms[i].name, name))
+			return &h->histograms[i];
+	return NULL;
 }

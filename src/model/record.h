@@ -16,6 +16,7 @@
 
 #include "base/pool.h"
 #include "model/num.h"
+#include "stats/hist.h"
 
 #define WP_RUN_SCHEMA "whyperf.run/1"
 
@@ -23,6 +24,8 @@
 #define WP_MAX_FLOWS           2048  /* 1,000 streams in both directions */
 #define WP_MAX_INTERVAL_ROWS   65536 /* over all flows of a record; longer runs fold pairs */
 #define WP_MAX_CPU_SAMPLE_ROWS 65536
+#define WP_MAX_HISTOGRAMS      8 /* of a host */
+#define WP_RECORD_HIST_BITS    7 /* a bucket is at most 0.39 % off */
 #define WP_RUN_POOL_BYTES      (256u << 20)
 
 struct wp_ints {
@@ -43,6 +46,11 @@ struct wp_test {
 	struct wp_num streams, duration_s, omit_s, interval_s, length_bytes, target_bps,
 		limit_bytes;
 	struct wp_num window_bytes, mss_bytes, dscp, nodelay;
+	struct wp_num target_pps, batch, busy_poll_us, gso, gro, connected, spin; /* udp */
+	const char *arrivals; /* rr: closed loop | even | poisson */
+	const char *wait;     /* rr: auto | block | epoll | spin */
+	struct wp_num request_bytes, response_bytes, connect, outstanding, rate_hz,
+		limit_transactions, response_timeout_s;
 };
 
 struct wp_inventory {
@@ -88,6 +96,22 @@ struct wp_thread_use {
 	struct wp_num voluntary_switches, involuntary_switches;
 };
 
+/*
+ * A distribution of times, in the buckets of a log-linear histogram (stats/hist.h): bucket `index` of 2^bits a power of
+ * two holds `count` values in nanoseconds. Minimum, maximum and mean are exact. Two of the same name are merged by their
+ * buckets (wp_histogram_merge()), never by their percentiles.
+ */
+struct wp_histogram {
+	/* latency: of transactions; send_gap: between two packets of a paced sender; delay: one-way, less the
+	 * smallest seen; write: of a write(2) */
+	const char *name;
+	const char *note; /* what to know; NULL */
+	struct wp_num count, min_us, p50_us, p90_us, p99_us, p999_us, p9999_us, max_us, mean_us;
+	unsigned bits;
+	struct wp_hist_pair *buckets; /* ascending, not empty */
+	size_t n_buckets;
+};
+
 /* A kernel counter of one host's network namespace that moved during the run ("TcpRetransSegs"). */
 struct wp_count {
 	const char *name;
@@ -115,6 +139,8 @@ struct wp_host {
 	size_t n_threads;
 	struct wp_count *counts;
 	size_t n_counts;
+	struct wp_histogram *histograms;
+	size_t n_histograms;
 	struct wp_num wall_s;                 /* length of the window that cpus[] covers */
 	struct wp_num app_cpu_s;              /* CPU time of the threads that moved data */
 	struct wp_num cost_us_per_kb;         /* app thread CPU time per 1024 bytes of this end */
@@ -132,7 +158,12 @@ struct wp_interval {
 	struct wp_num busy_pct, rwnd_limited_pct,
 		sndbuf_limited_pct; /* of the interval's wall time */
 	struct wp_num unacked, notsent_bytes, snd_wnd_bytes, app_limited;
-	struct wp_num lost, jitter_us, incoming_cpu;
+	struct wp_num incoming_cpu;
+	/* Datagrams: `packets` are those moved; lost may be negative: a late one was counted lost in an earlier row. */
+	struct wp_num lost, out_of_order, duplicated, jitter_us, socket_drops, send_drops;
+	struct wp_num shortfall_packets;
+	/* Transactions */
+	struct wp_num transactions, timeouts, latency_p50_us, latency_p99_us, latency_max_us;
 };
 
 struct wp_flow_end {
@@ -141,8 +172,20 @@ struct wp_flow_end {
 	struct wp_num all_packets, all_retransmits; /* likewise */
 	struct wp_num all_bytes; /* with the warm-up and the tail after the measured window */
 	struct wp_num calls, mean_call_bytes; /* system calls that moved data */
-	struct wp_num shortfall_bytes; /* sender, paced: due but dropped, because nothing is caught up after a stall */
-	struct wp_num corrupt_blocks;         /* content check; absent when it was off */
+	struct wp_num
+		shortfall_bytes; /* sender, paced: due but dropped, because nothing is caught up after a stall */
+	struct wp_num corrupt_blocks; /* content check; absent when it was off */
+	/* Datagrams. A receiver's `packets` count every arrival, duplicates too: distinct = packets - duplicated. */
+	struct wp_num
+		late; /* receiver: older than the window of sequence numbers, so new or duplicate is not known */
+	struct wp_num socket_drops; /* receiver: SO_RXQ_OVFL, its buffer was full */
+	struct wp_num
+		send_drops; /* sender: ENOBUFS, the local device or qdisc dropped them (IP_RECVERR) */
+	struct wp_num shortfall_packets;
+	/* Transactions: completed, and for UDP those without a response in time */
+	struct wp_num transactions, timeouts;
+	struct wp_num all_lost, all_socket_drops, all_send_drops, all_duplicated,
+		all_late; /* with the warm-up */
 };
 
 struct wp_flow {
@@ -156,6 +199,7 @@ struct wp_flow {
 	struct wp_num busy_pct, rwnd_limited_pct, sndbuf_limited_pct,
 		app_limited_pct; /* sender's, whole run */
 	struct wp_num min_rtt_us, mean_rtt_us, dsacks, reordering, intervals_folded;
+	struct wp_num connections;     /* rr: of which this is the sum */
 	struct wp_interval *intervals; /* of hosts[0]'s end */
 	size_t n_intervals;
 	struct wp_interval *peer_intervals;
@@ -167,6 +211,8 @@ struct wp_total {
 	struct wp_num sent_bps, received_bps, sent_packets_per_s, received_packets_per_s,
 		transactions_per_s;
 	struct wp_num sent_bytes, received_bytes, retransmits, fairness_jain;
+	struct wp_num lost_packets, lost_pct, out_of_order, duplicated, jitter_us, transactions,
+		timeouts;
 	struct wp_num latency_min_us, latency_p50_us, latency_p90_us, latency_p99_us,
 		latency_p999_us, latency_p9999_us, latency_max_us, latency_mean_us;
 };
@@ -238,6 +284,14 @@ const struct wp_host *wp_flow_receiver(const struct wp_run *run, const struct wp
  * (the sender's congestion control, ...) is filled in; nothing that is there is overwritten.
  * Strings are borrowed: both must live in the same pool. */
 void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs);
+/* Writes the percentiles, the buckets and so on of `h` (nanoseconds); -ENOMEM. */
+int wp_histogram_from(const struct wp_hist *h, const char *name, struct wp_histogram *ret,
+		      struct wp_pool *pool) WP_MUST_USE;
+/* Fills `h` (initialised by the call, freed with wp_hist_done()) from the buckets. -EINVAL when they are not those of a
+ * histogram. */
+int wp_histogram_load(const struct wp_histogram *from, struct wp_hist *ret) WP_MUST_USE;
+/* The host's histogram of that name, or NULL. */
+const struct wp_histogram *wp_host_histogram(const struct wp_host *h, const char *name);
 /* A copy whose strings live in `pool`; 0 or -ENOMEM. */
 int wp_inventory_copy(const struct wp_inventory *from, struct wp_inventory *ret,
 		      struct wp_pool *pool) WP_MUST_USE;

@@ -37,6 +37,13 @@ static struct wp_num weighted(struct wp_num a, struct wp_num b, double wa, doubl
 	return wa + wb > 0 ? wp_num((a.v * wa + b.v * wb) / (wa + wb)) : b;
 }
 
+static struct wp_num greater(struct wp_num a, struct wp_num b)
+{
+	if (!wp_has(a) || !wp_has(b))
+		return wp_has(a) ? a : b;
+	return a.v > b.v ? a : b;
+}
+
 static struct wp_num later(struct wp_num a, struct wp_num b)
 {
 	return wp_has(b) ? b : a;
@@ -53,6 +60,18 @@ struct wp_interval wp_interval_fold(const struct wp_interval *a, const struct wp
 	f.packets = joined(a->packets, b->packets);
 	f.retransmits = joined(a->retransmits, b->retransmits);
 	f.lost = sum(a->lost, b->lost);
+	f.out_of_order = sum(a->out_of_order, b->out_of_order);
+	f.duplicated = sum(a->duplicated, b->duplicated);
+	f.socket_drops = sum(a->socket_drops, b->socket_drops);
+	f.send_drops = sum(a->send_drops, b->send_drops);
+	f.shortfall_packets = sum(a->shortfall_packets, b->shortfall_packets);
+	f.transactions = sum(a->transactions, b->transactions);
+	f.timeouts = sum(a->timeouts, b->timeouts);
+	f.jitter_us = later(a->jitter_us, b->jitter_us);
+	if (wp_has(a->latency_p50_us) && wp_has(b->latency_p50_us))
+		f.latency_p50_us = f.latency_p99_us =
+			wp_absent("rows were joined: percentiles of two rows can't be");
+	f.latency_max_us = greater(a->latency_max_us, b->latency_max_us);
 	f.bits_per_second = wa + wb > 0 && wp_has(f.bytes) ? wp_num(f.bytes.v * 8 / (wa + wb))
 							   : b->bits_per_second;
 	f.busy_pct = weighted(a->busy_pct, b->busy_pct, wa, wb);

@@ -211,6 +211,40 @@ static struct wp_interval row(int second, double bytes, bool omitted)
 				      .cwnd_bytes = wp_num(second) };
 }
 
+/* Buckets travel as JSON and come back as the histogram that they were taken from. */
+static void a_distribution_survives_json(void **state)
+{
+	struct wp_hist before, after;
+	struct wp_host host = { 0 }, back;
+	struct wp_err err = { 0 };
+	struct wp_pool pool = WP_POOL(1 << 22);
+	json_t *j, *row;
+
+	(void)state;
+	assert_int_equal(wp_hist_init(&before, WP_RECORD_HIST_BITS, NULL), 0);
+	for (uint64_t i = 1; i < 5000; i++)
+		wp_hist_add(&before, i * i * 7);
+	host.histograms = wp_pool_calloc(&pool, 1, sizeof(*host.histograms));
+	host.n_histograms = 1;
+	assert_int_equal(wp_histogram_from(&before, "latency", host.histograms, &pool), 0);
+	j = wp_host_to_json(&host);
+	assert_int_equal(wp_host_from_json(j, &back, &pool, &err), 0);
+	assert_non_null(wp_host_histogram(&back, "latency"));
+	assert_null(wp_host_histogram(&back, "delay"));
+	assert_int_equal(wp_histogram_load(&back.histograms[0], &after), 0);
+	assert_true(after.n == before.n && after.min == before.min && after.max == before.max);
+	assert_memory_equal(after.bucket, before.bucket,
+			    WP_HIST_BUCKETS(WP_RECORD_HIST_BITS) * sizeof(*after.bucket));
+	row = json_array_get(
+		json_object_get(json_array_get(json_object_get(j, "histograms"), 0), "buckets"), 3);
+	json_array_set_new(row, 0, json_integer(0)); /* no longer ascending */
+	assert_int_equal(wp_host_from_json(j, &back, &pool, &err), -EPROTO);
+	json_decref(j);
+	wp_hist_done(&before);
+	wp_hist_done(&after);
+	wp_pool_done(&pool);
+}
+
 static void a_long_series_is_folded_and_loses_nothing(void **state)
 {
 	struct wp_series s;
@@ -377,6 +411,7 @@ int main(void)
 		cmocka_unit_test(absent_is_null_with_a_reason),
 		cmocka_unit_test(a_record_survives_json),
 		cmocka_unit_test(a_hostile_record_is_refused),
+		cmocka_unit_test(a_distribution_survives_json),
 		cmocka_unit_test(a_long_series_is_folded_and_loses_nothing),
 		cmocka_unit_test(a_day_of_the_shortest_rows_fits_into_sixteen),
 		cmocka_unit_test(the_other_end_completes_a_flow),

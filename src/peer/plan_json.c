@@ -33,6 +33,9 @@ static const char *const fills[] = { "zero", "random", "pattern", NULL };
 static const char *const send_methods[] = { "auto", "write", "zerocopy", NULL };
 static const char *const receive_methods[] = { "auto", "read", "discard", NULL };
 
+static const char *const transports[] = { "tcp", "udp", NULL };
+static const char *const waits[] = { "auto", "block", "epoll", "spin", NULL };
+
 #define AT(m) offsetof(struct wp_plan, m)
 /* Bounds here keep conversions exact; what makes sense is wp_plan_check()'s. */
 #define NUMBER(name, t, m)                                                       \
@@ -71,6 +74,20 @@ static const struct field fields[] = {
 	BOOL("check", check),
 	CHOICE("send_method", send_method, send_methods),
 	CHOICE("receive_method", receive_method, receive_methods),
+	CHOICE("transport", transport, transports),
+	BOOL("unconnected", unconnected),
+	BOOL("gso", gso),
+	BOOL("gro", gro),
+	NUMBER("batch", UNSIGNED, batch),
+	NUMBER("busy_poll_us", UNSIGNED, busy_poll_us),
+	BOOL("spin", spin),
+	NUMBER("response_bytes", U64, response_bytes),
+	BOOL("connect_each", connect_each),
+	NUMBER("outstanding", UNSIGNED, outstanding),
+	NUMBER("rate_mhz", U64, rate_mhz),
+	BOOL("poisson", poisson),
+	CHOICE("wait", wait, waits),
+	NUMBER("response_timeout_ns", I64, response_timeout_ns),
 };
 
 static const struct wp_message_key cpus_key = { "cpus", JSON_ARRAY, false, 0, WP_CPU_MAX };
@@ -78,7 +95,9 @@ static const struct wp_message_key cpus_key = { "cpus", JSON_ARRAY, false, 0, WP
 _Static_assert(sizeof(enum wp_direction) == sizeof(unsigned) &&
 		       sizeof(enum wp_fill) == sizeof(unsigned) &&
 		       sizeof(enum wp_send_method) == sizeof(unsigned) &&
-		       sizeof(enum wp_receive_method) == sizeof(unsigned),
+		       sizeof(enum wp_receive_method) == sizeof(unsigned) &&
+		       sizeof(enum wp_transport) == sizeof(unsigned) &&
+		       sizeof(enum wp_wait) == sizeof(unsigned),
 	       "a choice is stored as an unsigned");
 
 static json_t *field_to_json(const struct field *f, const struct wp_plan *plan)

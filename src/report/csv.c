@@ -164,6 +164,13 @@ static void put_ledger(const struct table *t)
 	put_row(t, NULL, NULL, &t->run->ledger);
 }
 
+static void put_histogram(const struct table *t)
+{
+	for (size_t i = 0; i < t->run->n_hosts; i++)
+		for (size_t k = 0; k < t->run->hosts[i].n_histograms; k++)
+			put_row(t, t->run->hosts[i].role, NULL, &t->run->hosts[i].histograms[k]);
+}
+
 static const struct {
 	const char *keys[2];
 	void (*put)(const struct table *t);
@@ -179,6 +186,7 @@ static const struct {
 	[WP_SCOPE_END] = { { "flow", "end" }, put_end },
 	[WP_SCOPE_TOTAL] = { { NULL }, put_total },
 	[WP_SCOPE_LEDGER] = { { NULL }, put_ledger },
+	[WP_SCOPE_HISTOGRAM] = { { "host" }, put_histogram },
 };
 
 int wp_run_to_csv(const struct wp_run *run, enum wp_scope scope, struct wp_buf *out)
@@ -201,6 +209,7 @@ static bool has_rows(const struct wp_run *run, enum wp_scope scope)
 		n += scope == WP_SCOPE_CPU          ? run->hosts[i].n_cpus
 		     : scope == WP_SCOPE_CPU_SAMPLE ? run->hosts[i].n_cpu_samples
 		     : scope == WP_SCOPE_THREAD     ? run->hosts[i].n_threads
+		     : scope == WP_SCOPE_HISTOGRAM  ? run->hosts[i].n_histograms
 						    : 1;
 	if (scope == WP_SCOPE_TEST || scope == WP_SCOPE_TOTAL || scope == WP_SCOPE_LEDGER)
 		return true;

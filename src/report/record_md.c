@@ -21,7 +21,8 @@ static const char top[] =
 	"`_bytes`, `_bps`).\n"
 	"\n"
 	"A reading has three states. A number is a value. `null` is no value, and a sibling `<key>_why` says why it is\n"
-	"absent (\"TCP_INFO failed\") or why what was read can't be used. A reading that is absent is never 0.\n"
+	"absent (\"TCP_INFO failed\") or why what was read can't be used. A reading that is absent is never 0. Keys marked\n"
+	"\"optional\" are left out where the kind of test has no such figure.\n"
 	"\n"
 	"## Outline\n"
 	"\n"
@@ -43,7 +44,8 @@ static const char top[] =
 	"| `hosts[].cpu_samples` | each CPU in each sample |\n"
 	"| `hosts[].threads` | each thread that moved data |\n"
 	"| `hosts[].counters` | kernel counters that moved: `name` (`TcpRetransSegs`), `delta`, `source` |\n"
-	"| `flows` | one a connection |\n"
+	"| `hosts[].histograms` | distributions of times: percentiles and `buckets`, `[low_ns, high_ns, count]` each, of a log-linear histogram with 2^`bits` buckets a power of two |\n"
+	"| `flows` | one a connection; rr: one that sums up all connections |\n"
 	"| `flows[].intervals` | rows of hosts[0]'s end; `peer_intervals`: of the other |\n"
 	"| `flows[].sent`, `flows[].received` | totals at the sender and at the receiver |\n"
 	"| `total` | sums over flows |\n"
@@ -71,6 +73,7 @@ static const struct {
 	{ WP_SCOPE_END, "One end's totals of a flow", "flows[].sent, flows[].received" },
 	{ WP_SCOPE_TOTAL, "The whole", "total" },
 	{ WP_SCOPE_LEDGER, "The packet ledger", "ledger" },
+	{ WP_SCOPE_HISTOGRAM, "A distribution", "hosts[].histograms[]" },
 };
 
 /* As long as a scope is missing above, this does not compile. */
@@ -142,7 +145,7 @@ static void put_metric(struct wp_buf *out, const struct wp_metric *m)
 		[WP_NEITHER] = "", [WP_HIGHER] = "higher", [WP_LOWER] = "lower"
 	};
 
-	wp_buf_printf(out, "| `%s` |", m->name);
+	wp_buf_printf(out, "| `%s`%s |", m->name, m->optional ? " (optional)" : "");
 	put_cell(out, m->unit);
 	put_cell(out, kind(m));
 	put_cell(out, better[m->better]);

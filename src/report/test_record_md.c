@@ -34,8 +34,8 @@ static void test_every_key_has_a_row(void **state)
 	for (size_t i = 0; i < wp_n_metrics; i++) {
 		char row[128];
 
-		snprintf(row, sizeof(row), "\n| `%s` | %s |", wp_metrics[i].name,
-			 wp_metrics[i].unit);
+		snprintf(row, sizeof(row), "\n| `%s`%s | %s |", wp_metrics[i].name,
+			 wp_metrics[i].optional ? " (optional)" : "", wp_metrics[i].unit);
 		if (!strstr(wp_buf_text(&out), row))
 			fail_msg("no row of %s", wp_metrics[i].name);
 	}

@@ -75,8 +75,7 @@ static void put_cb(struct nl_cb **c)
 #define _cleanup_msg_     WP_CLEANUP(put_msg)
 #define _cleanup_cb_      WP_CLEANUP(put_cb)
 
-/* libnl folds the kernel's errno into numbers of its own. */
-static int errno_of(int nl_error)
+int wp_nl_errno(int nl_error)
 {
 	static const struct {
 		int nl, sys;
@@ -109,7 +108,7 @@ static int errno_of(int nl_error)
 	return -EIO;
 }
 
-#define FAIL(err, r, ...) wp_err_sys(err, errno_of(r), __VA_ARGS__)
+#define FAIL(err, r, ...) wp_err_sys(err, wp_nl_errno(r), __VA_ARGS__)
 
 int wp_nl_open(struct wp_nl *ret, struct wp_err *err)
 {
@@ -174,6 +173,7 @@ static void link_from(struct rtnl_link *l, struct wp_nl_link *out)
 	out->flags = rtnl_link_get_flags(l);
 	out->operstate = rtnl_link_get_operstate(l);
 	out->carrier = rtnl_link_get_carrier(l);
+	out->has_carrier_changes = !rtnl_link_get_carrier_changes(l, &out->carrier_changes);
 	out->lower_ifindex = rtnl_link_get_link(l);
 	out->master_ifindex = rtnl_link_get_master(l);
 	out->tx_queues = rtnl_link_get_num_tx_queues(l);
@@ -194,6 +194,21 @@ int wp_nl_link_get(struct wp_nl *nl, const char *name, struct wp_nl_link *ret, s
 	r = rtnl_link_get_kernel(nl->sock, 0, name, &link);
 	if (r < 0)
 		return FAIL(err, r, "cannot find interface '%s'", name);
+	link_from(link, ret);
+	return 0;
+}
+
+int wp_nl_link_get_by_index(struct wp_nl *nl, int ifindex, struct wp_nl_link *ret,
+			    struct wp_err *err)
+{
+	_cleanup_link_ struct rtnl_link *link = NULL;
+	int r;
+
+	if (ifindex <= 0)
+		return wp_err_sys(err, -ENODEV, "cannot find interface %d", ifindex);
+	r = rtnl_link_get_kernel(nl->sock, ifindex, NULL, &link);
+	if (r < 0)
+		return FAIL(err, r, "cannot find interface %d", ifindex);
 	link_from(link, ret);
 	return 0;
 }

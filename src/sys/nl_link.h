@@ -48,6 +48,8 @@ struct wp_nl_link {
 	uint32_t flags;    /* IFF_*: IFF_UP = administratively up, IFF_LOOPBACK... */
 	uint8_t operstate; /* IF_OPER_* of linux/if.h; WP_NL_OPER_UP... */
 	bool carrier;
+	bool has_carrier_changes; /* 3.15 */
+	uint32_t carrier_changes; /* times that the carrier came or went */
 	uint8_t mac[6];
 	bool has_mac;
 	int lower_ifindex; /* the other end of a veth (maybe in another namespace), the device under
@@ -84,6 +86,8 @@ void wp_nl_done(struct wp_nl *nl);
 
 int wp_nl_link_get(struct wp_nl *nl, const char *name, struct wp_nl_link *ret,
 		   struct wp_err *err) WP_MUST_USE;
+int wp_nl_link_get_by_index(struct wp_nl *nl, int ifindex, struct wp_nl_link *ret,
+			    struct wp_err *err) WP_MUST_USE;
 int wp_nl_link_list(struct wp_nl *nl, struct wp_nl_links *ret, struct wp_err *err) WP_MUST_USE;
 void wp_nl_links_done(struct wp_nl_links *l);
 #define _cleanup_nl_links_ __attribute__((cleanup(wp_nl_links_done)))
@@ -132,5 +136,8 @@ int wp_nl_neigh_add(struct wp_nl *nl, int ifindex, const char *addr, const uint8
  */
 int wp_nl_parse_stats(const void *data, size_t len, int ifindex,
 		      struct rtnl_link_stats64 *ret) WP_MUST_USE;
+
+/* libnl's numbers fold the kernel's errno: back to a negative one. */
+int wp_nl_errno(int nl_error);
 
 #endif

@@ -32,6 +32,11 @@ static void take_optional(const struct tcp_info *in, size_t len, struct wp_tcp_i
 		out->pacing_bps = bits(ti.tcpi_pacing_rate);
 		out->max_pacing_bps = bits(ti.tcpi_max_pacing_rate);
 	}
+	if (GOT(tcpi_bytes_received)) {
+		out->has_bytes = true;
+		out->bytes_acked = ti.tcpi_bytes_acked;
+		out->bytes_received = ti.tcpi_bytes_received;
+	}
 	if (GOT(tcpi_data_segs_out)) {
 		out->has_segments = true;
 		out->segs_in = ti.tcpi_segs_in;
@@ -94,6 +99,10 @@ int wp_tcp_info_read(int fd, struct wp_tcp_info *ret)
 	out.rttvar_us = u.ti.tcpi_rttvar;
 	out.rcv_rtt_us = u.ti.tcpi_rcv_rtt;
 	out.rcv_space_bytes = u.ti.tcpi_rcv_space;
+	out.rto_us = u.ti.tcpi_rto;
+	out.backoff = u.ti.tcpi_backoff;
+	out.retransmits = u.ti.tcpi_retransmits;
+	out.probes = u.ti.tcpi_probes;
 	take_optional(&u.ti, len, &out);
 	*ret = out;
 	return 0;

@@ -21,6 +21,12 @@ struct wp_tcp_info {
 	uint32_t snd_mss_bytes, rcv_mss_bytes, snd_cwnd, unacked, lost, retrans, total_retrans,
 		reordering;
 	uint32_t rtt_us, rttvar_us, rcv_rtt_us, rcv_space_bytes;
+	uint32_t rto_us;     /* retransmission timeout, doubled by each back-off */
+	uint8_t backoff;     /* how often it was doubled since the last acknowledgement */
+	uint8_t retransmits; /* timeouts in a row without an acknowledgement */
+	uint8_t probes;      /* of a closed window or a silent peer, unanswered */
+	bool has_bytes;      /* 4.1 */
+	uint64_t bytes_acked, bytes_received;
 	bool has_pacing;                     /* 3.15 */
 	uint64_t pacing_bps, max_pacing_bps; /* UINT64_MAX = unlimited */
 	bool has_segments;                   /* 4.2: data segments 4.6 */

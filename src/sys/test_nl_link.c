@@ -54,7 +54,7 @@ static void test_veth_into_other_namespace(void **state)
 	_cleanup_two_ struct two t = two_namespaces();
 	struct wp_nl_veth v = { "left", "right", t.ns[1], 4000, 2 };
 	struct wp_err err = { 0 };
-	struct wp_nl_link l, r;
+	struct wp_nl_link l, r, now;
 
 	(void)state;
 	assert_int_equal(wp_nl_veth_add(&t.nl[0], &v, &err), 0);
@@ -75,7 +75,17 @@ static void test_veth_into_other_namespace(void **state)
 	assert_int_equal(wp_nl_link_get(&t.nl[0], "left", &l, &err), 0);
 	assert_true(l.flags & IFF_UP);
 	assert_int_equal(l.mtu_bytes, 1400);
+	assert_false(l.carrier); /* its other end is down */
 	assert_string_equal(l.alias, "made for a test");
+
+	assert_int_equal(wp_nl_link_set_up(&t.nl[1], r.ifindex, true, &err), 0);
+	assert_int_equal(wp_nl_link_get_by_index(&t.nl[0], l.ifindex, &now, &err), 0);
+	assert_string_equal(now.name, "left");
+	assert_true(now.carrier);
+	if (now.has_carrier_changes)
+		assert_true(now.carrier_changes > l.carrier_changes);
+	assert_int_equal(wp_nl_link_get_by_index(&t.nl[0], 0, &now, NULL), -ENODEV);
+	assert_int_equal(wp_nl_link_get_by_index(&t.nl[0], 99999, &now, NULL), -ENODEV);
 
 	assert_int_equal(wp_nl_veth_add(&t.nl[0], &v, &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "cannot make the veth pair left, right"));

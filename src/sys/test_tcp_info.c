@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "sys/tcp_info.h"
@@ -54,8 +55,40 @@ static void a_transfer_is_counted(void **state)
 	}
 	if (sender.has_retrans_bytes)
 		assert_int_equal(sender.bytes_sent - before.bytes_sent, 10 * sizeof(data));
+	if (sender.has_bytes)
+		assert_int_equal(receiver.bytes_received, 10 * sizeof(data));
 	if (!wp_socket_drops(server, &drops))
 		assert_int_equal(drops, 0);
+}
+
+/* A reader that does not read closes its window: the sender probes, and waits longer after each. */
+static void a_closed_window_is_seen(void **state)
+{
+	_cleanup_close_ int client = -1, server = -1;
+	char data[65536] = { 0 };
+	struct wp_tcp_info info;
+
+	(void)state;
+	connect_pair(&client, &server);
+	for (int i = 0; i < 500; i++) {
+		while (send(client, data, sizeof(data), MSG_DONTWAIT) > 0)
+			;
+		assert_int_equal(wp_tcp_info_read(client, &info), 0);
+		if (info.probes && info.backoff)
+			break;
+		usleep(20000);
+	}
+	assert_true(info.rto_us > 0);
+	assert_true(info.probes > 0 && info.backoff > 0);
+	if (info.has_snd_wnd)
+		assert_true(info.snd_wnd_bytes < info.snd_mss_bytes);
+	if (info.has_bytes) {
+		uint64_t acked = info.bytes_acked;
+
+		usleep(50000);
+		assert_int_equal(wp_tcp_info_read(client, &info), 0);
+		assert_int_equal(info.bytes_acked, acked);
+	}
 }
 
 static void buffers_and_congestion_control_are_read(void **state)
@@ -93,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_transfer_is_counted),
+		cmocka_unit_test(a_closed_window_is_seen),
 		cmocka_unit_test(buffers_and_congestion_control_are_read),
 		cmocka_unit_test(what_is_no_tcp_socket_is_an_error),
 	};

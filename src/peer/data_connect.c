@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "net/sock.h"
 #include "peer/limits.h"
+#include "peer/proto.h"
 
 struct target {
 	struct wp_addr remote, local; /* local without a port */
@@ -23,6 +25,13 @@ static int failed(const struct target *t, size_t i, int r, struct wp_err *err)
 				  "cannot open data connection %zu: too many open files; raise the "
 				  "limit (ulimit -n) or use fewer streams (-P)",
 				  i + 1);
+	if (r == -EADDRNOTAVAIL || r == -EAGAIN)
+		return wp_err_set(
+			err, r,
+			"cannot open data connection %zu: no local port is free; those of "
+			"ended connections come back after a minute, more are to be had "
+			"by net.ipv4.ip_local_port_range",
+			i + 1);
 	return wp_err_sys(err, r, "cannot open data connection %zu to %s", i + 1, t->name);
 }
 
@@ -86,6 +95,20 @@ static int batch(const struct target *t, struct wp_stream_spec *streams, size_t 
 		r = r < 0 ? failed(t, i, r, err) : introduce(t, &streams[i], i, err);
 	}
 	return r;
+}
+
+int wp_data_check(const struct wp_plan *plan, struct wp_err *err)
+{
+	size_t n = wp_plan_connections(plan);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    n + WP_PEER_OWN_FDS <= limit.rlim_cur)
+		return 0;
+	return wp_err_set(err, -EMFILE,
+			  "%zu connections need more open files than the limit of %llu; raise it "
+			  "(ulimit -n) or use fewer (-P)",
+			  n, (unsigned long long)limit.rlim_cur);
 }
 
 int wp_data_connect(int control_fd, const struct wp_plan *plan,

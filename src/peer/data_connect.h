@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * data_connect.h - opens a client's data connections: many at once, so that 1,000 streams over a
+ * data_connect.h - opens a client's data connections: many at once, so that thousands over a
  * long path cost a few round trips, to the address and from the address of the control connection.
  */
 #ifndef WP_PEER_DATA_CONNECT_H
@@ -10,6 +10,8 @@
 #include "model/plan.h"
 #include "peer/preamble.h"
 
+/* May this process open as many files? -EMFILE with a sentence. */
+int wp_data_check(const struct wp_plan *plan, struct wp_err *err) WP_MUST_USE;
 /* Fills streams[i].fd (each -1 on entry) with a connected socket that has the plan's options and
  * whose preamble is sent. On failure those that are open stay in `streams`; the caller closes
  * them. `timeout_ns` is for each batch of WP_PEER_CONNECT_BATCH. */

@@ -30,7 +30,8 @@
 /* A connection has this long for its first bytes and, a control connection, for its hello. Five
  * seconds are four retransmissions on a bad path. */
 #define WP_PEER_HELLO_NS (5 * WP_NS_PER_S)
-/* Between two messages of the preparation: making an endpoint of 1,000 streams takes a second. */
+/* Between two messages of the preparation: making an endpoint of 10,000 connections takes some
+ * seconds on a busy machine. */
 #define WP_PEER_STEP_NS (15 * WP_NS_PER_S)
 /* All data connections have to be there so long after the last one came. */
 #define WP_PEER_CONNECT_NS (10 * WP_NS_PER_S)
@@ -60,17 +61,20 @@
 
 /* Connections that have not said what they are. More than a burst of data connections that the
  * accept loop has not read yet; each costs one fd and 100 bytes. */
-#define WP_PEER_MAX_PENDING 256
+#define WP_PEER_MAX_PENDING 1024
 /* When there are that many, one that is silent for so long makes room. */
 #define WP_PEER_EVICT_NS (1 * WP_NS_PER_S)
 /* Sessions that have not asked for a test yet: each costs a thread. */
 #define WP_PEER_MAX_GREETING 64
 /* Used when the configuration names none: a session costs a thread a CPU and the test's load. */
 #define WP_PEER_MAX_CLIENTS 16
-/* Data connections being opened by a client at once: 1,000 streams over a path of 100 ms take
- * 1.6 s, and no SYN queue overflows. */
-#define WP_PEER_CONNECT_BATCH 64
-/* File descriptors that a server needs beside its clients' data connections. */
-#define WP_PEER_SPARE_FDS 128
+/* Data connections being opened by a client at once: 10,000 over a path of 100 ms take 4 s, three
+ * clients fill no SYN queue (1,024) and not the room for pending connections. */
+#define WP_PEER_CONNECT_BATCH 256
+/* File descriptors that a server needs beside its clients' data connections: a session has 16, and
+ * pending connections have to fit. */
+#define WP_PEER_SPARE_FDS 256
+/* ... and that a client needs. */
+#define WP_PEER_OWN_FDS 64
 
 #endif

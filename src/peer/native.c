@@ -188,7 +188,7 @@ static int say_hello(struct native *n, struct wp_err *err)
 {
 	struct wp_hello hello = { .protocol = WP_PROTOCOL_VERSION,
 				  .version = WP_VERSION,
-				  .tcp = true };
+				  .kinds = wp_hello_kinds() };
 	char boot_id[64];
 	int r;
 
@@ -262,7 +262,7 @@ static int ask_for_test(struct native *n, struct wp_err *err)
 {
 	int r;
 
-	if (!n->server.tcp)
+	if (!wp_hello_knows(&n->server, n->plan->kind))
 		return wp_err_set(err, -EOPNOTSUPP, "the server can't run a %s test",
 				  n->plan->kind);
 	r = send_message(n, wp_message_test(n->plan), err);
@@ -271,7 +271,7 @@ static int ask_for_test(struct native *n, struct wp_err *err)
 
 static int make_streams(struct native *n, struct wp_err *err)
 {
-	size_t count = wp_plan_flows(n->plan);
+	size_t count = wp_plan_connections(n->plan);
 
 	n->base.streams = calloc(count, sizeof(*n->base.streams));
 	if (!n->base.streams)
@@ -283,7 +283,7 @@ static int make_streams(struct native *n, struct wp_err *err)
 		s->fd = -1;
 		s->role = wp_plan_role(n->plan, i, WP_CLIENT);
 		if (s->role == WP_STREAM_SENDS)
-			s->limit_bytes = wp_plan_flow_limit(n->plan, i);
+			s->limit_bytes = wp_plan_connection_limit(n->plan, i);
 	}
 	return 0;
 }
@@ -317,7 +317,9 @@ static int native_connect(const struct wp_peer_target *target, const struct wp_p
 	n->plan = plan;
 	n->timeout_ns = target->timeout_ns > 0 ? target->timeout_ns : DEFAULT_TIMEOUT_NS;
 	n->talk = WP_TALK_HELLO;
-	r = make_streams(n, err);
+	r = wp_data_check(plan, err);
+	if (!r)
+		r = make_streams(n, err);
 	if (!r)
 		r = open_control(n, target, err);
 	if (!r)

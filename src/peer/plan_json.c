@@ -49,6 +49,19 @@ static const char *const waits[] = { "auto", "block", "epoll", "spin", NULL };
 	{                                                                  \
 		{ name, JSON_STRING, true, 1, 16 }, FIELD_CHOICE, AT(m), c \
 	}
+/* Fields that version 0.1 does not know: without them the plan is as it was then. */
+#define NEW_NUMBER(name, t, m)                                                    \
+	{                                                                         \
+		{ name, JSON_INTEGER, false, 0, t##_MAX }, FIELD_##t, AT(m), NULL \
+	}
+#define NEW_CHOICE(name, m, c)                                              \
+	{                                                                   \
+		{ name, JSON_STRING, false, 1, 16 }, FIELD_CHOICE, AT(m), c \
+	}
+#define NEW_BOOL(name, m)                                                 \
+	{                                                                 \
+		{ name, JSON_TRUE, false, 0, 0 }, FIELD_BOOL, AT(m), NULL \
+	}
 #define BOOL(name, m)                                                    \
 	{                                                                \
 		{ name, JSON_TRUE, true, 0, 0 }, FIELD_BOOL, AT(m), NULL \
@@ -74,20 +87,20 @@ static const struct field fields[] = {
 	BOOL("check", check),
 	CHOICE("send_method", send_method, send_methods),
 	CHOICE("receive_method", receive_method, receive_methods),
-	CHOICE("transport", transport, transports),
-	BOOL("unconnected", unconnected),
-	BOOL("gso", gso),
-	BOOL("gro", gro),
-	NUMBER("batch", UNSIGNED, batch),
-	NUMBER("busy_poll_us", UNSIGNED, busy_poll_us),
-	BOOL("spin", spin),
-	NUMBER("response_bytes", U64, response_bytes),
-	BOOL("connect_each", connect_each),
-	NUMBER("outstanding", UNSIGNED, outstanding),
-	NUMBER("rate_mhz", U64, rate_mhz),
-	BOOL("poisson", poisson),
-	CHOICE("wait", wait, waits),
-	NUMBER("response_timeout_ns", I64, response_timeout_ns),
+	NEW_CHOICE("transport", transport, transports),
+	NEW_BOOL("unconnected", unconnected),
+	NEW_BOOL("gso", gso),
+	NEW_BOOL("gro", gro),
+	NEW_NUMBER("batch", UNSIGNED, batch),
+	NEW_NUMBER("busy_poll_us", UNSIGNED, busy_poll_us),
+	NEW_BOOL("spin", spin),
+	NEW_NUMBER("response_bytes", U64, response_bytes),
+	NEW_BOOL("connect_each", connect_each),
+	NEW_NUMBER("outstanding", UNSIGNED, outstanding),
+	NEW_NUMBER("rate_mhz", U64, rate_mhz),
+	NEW_BOOL("poisson", poisson),
+	NEW_CHOICE("wait", wait, waits),
+	NEW_NUMBER("response_timeout_ns", I64, response_timeout_ns),
 };
 
 static const struct wp_message_key cpus_key = { "cpus", JSON_ARRAY, false, 0, WP_CPU_MAX };

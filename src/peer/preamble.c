@@ -8,6 +8,10 @@
 
 static const uint8_t magic[4] = { 'W', 'P', 'D', '1' };
 
+/* Streams in both directions, or the connections of a request/response test. */
+#define MAX_INDEX \
+	(2 * WP_MAX_STREAMS > WP_MAX_CONNECTIONS ? 2 * WP_MAX_STREAMS : WP_MAX_CONNECTIONS)
+
 enum {
 	AT_TOKEN = 4,
 	AT_STREAM = AT_TOKEN + WP_TOKEN_BYTES,
@@ -40,7 +44,7 @@ int wp_preamble_decode(const uint8_t *data, size_t len, struct wp_preamble *ret)
 			return -EBADMSG;
 	stream = (uint32_t)data[AT_STREAM] << 24 | (uint32_t)data[AT_STREAM + 1] << 16 |
 		 (uint32_t)data[AT_STREAM + 2] << 8 | data[AT_STREAM + 3];
-	if (stream >= 2 * WP_MAX_STREAMS) /* both directions */
+	if (stream >= MAX_INDEX)
 		return -ERANGE;
 	memcpy(ret->token, data + AT_TOKEN, WP_TOKEN_BYTES);
 	ret->stream = stream;

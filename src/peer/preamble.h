@@ -6,7 +6,7 @@
  *
  *	 0  4  "WPD1"
  *	 4 16  the session's token, from the server's accept
- *	20  4  stream index, big-endian: the flow's number in the test, from 0
+ *	20  4  stream index, big-endian: the connection's number in the test, from 0
  *	24  1  role of the client's end: 0 it sends, 1 it receives
  *	25  7  zero
  *

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "load/engine.h"
 #include "peer/limits.h"
 #include "peer/message.h"
 
@@ -27,6 +28,7 @@ static const struct wp_message_key limits_keys[] = {
 	{ "max_duration_ns", JSON_INTEGER, false, 0, INT64_MAX },
 	{ "max_rate_bps", JSON_INTEGER, false, 0, INT64_MAX },
 	{ "max_streams", JSON_INTEGER, false, 1, WP_MAX_STREAMS },
+	{ "max_connections", JSON_INTEGER, false, 1, WP_MAX_CONNECTIONS },
 };
 
 static const struct wp_message_key test_keys[] = {
@@ -232,6 +234,47 @@ void wp_error_from(const json_t *message, char *out, size_t size)
 	wp_message_clean(json_string_value(says), json_string_length(says), out, size);
 }
 
+unsigned wp_hello_kinds(void)
+{
+	unsigned kinds = 0;
+
+	for (unsigned i = 0; wp_engines[i] && i < 8 * sizeof(kinds); i++)
+		if (wp_engines[i]->caps & WP_ENGINE_SOCKETS)
+			kinds |= 1u << i;
+	return kinds;
+}
+
+bool wp_hello_knows(const struct wp_hello *h, const char *kind)
+{
+	for (unsigned i = 0; wp_engines[i] && i < 8 * sizeof(h->kinds); i++)
+		if (!strcmp(wp_engines[i]->name, kind))
+			return h->kinds & 1u << i;
+	return false;
+}
+
+static int kinds_to_json(unsigned kinds, json_t *list)
+{
+	for (unsigned i = 0; wp_engines[i] && i < 8 * sizeof(kinds); i++)
+		if (kinds & 1u << i &&
+		    json_array_append_new(list, json_string(wp_engines[i]->name)) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static unsigned kinds_from_json(const json_t *list)
+{
+	unsigned kinds = 0;
+
+	for (size_t k = 0; k < json_array_size(list); k++) {
+		const char *cap = json_string_value(json_array_get(list, k));
+
+		for (unsigned i = 0; cap && wp_engines[i] && i < 8 * sizeof(kinds); i++)
+			if (!strcmp(wp_engines[i]->name, cap))
+				kinds |= 1u << i;
+	}
+	return kinds;
+}
+
 json_t *wp_message_hello(const struct wp_hello *h)
 {
 	json_t *m = json_pack("{sssisssss[]}", "type", "hello", "protocol", h->protocol, "version",
@@ -239,13 +282,14 @@ json_t *wp_message_hello(const struct wp_hello *h)
 
 	if (!m)
 		return NULL;
-	if (h->tcp && json_array_append_new(json_object_get(m, "caps"), json_string("tcp")) < 0)
+	if (kinds_to_json(h->kinds, json_object_get(m, "caps")) < 0)
 		goto fail;
-	if (h->limited && json_object_set_new(m, "limits",
-					      json_pack("{sIsIsi}", "max_duration_ns",
-							(json_int_t)h->max_duration_ns,
-							"max_rate_bps", (json_int_t)h->max_rate_bps,
-							"max_streams", (int)h->max_streams)) < 0)
+	if (h->limited &&
+	    json_object_set_new(
+		    m, "limits",
+		    json_pack("{sIsIsisi}", "max_duration_ns", (json_int_t)h->max_duration_ns,
+			      "max_rate_bps", (json_int_t)h->max_rate_bps, "max_streams",
+			      (int)h->max_streams, "max_connections", (int)h->max_connections)) < 0)
 		goto fail;
 	return m;
 fail:
@@ -264,21 +308,16 @@ static void text_from(const json_t *message, const char *key, char *out, size_t 
 
 void wp_hello_from(const json_t *message, struct wp_hello *ret)
 {
-	const json_t *caps = json_object_get(message, "caps");
 	const json_t *limits = json_object_get(message, "limits");
 
 	*ret = (struct wp_hello) {
 		.protocol = (int)json_integer_value(json_object_get(message, "protocol")),
+		.kinds = kinds_from_json(json_object_get(message, "caps")),
 		.max_streams = WP_MAX_STREAMS,
+		.max_connections = WP_MAX_CONNECTIONS,
 	};
 	text_from(message, "version", ret->version, sizeof(ret->version));
 	text_from(message, "boot", ret->boot, sizeof(ret->boot));
-	for (size_t i = 0; i < json_array_size(caps); i++) {
-		const char *cap = json_string_value(json_array_get(caps, i));
-
-		if (cap && !strcmp(cap, "tcp"))
-			ret->tcp = true;
-	}
 	if (!limits ||
 	    wp_keys_check(limits, limits_keys, WP_ARRAY_SIZE(limits_keys), "hello", NULL) < 0)
 		return;
@@ -288,6 +327,9 @@ void wp_hello_from(const json_t *message, struct wp_hello *ret)
 	if (json_object_get(limits, "max_streams"))
 		ret->max_streams =
 			(unsigned)json_integer_value(json_object_get(limits, "max_streams"));
+	if (json_object_get(limits, "max_connections"))
+		ret->max_connections =
+			(unsigned)json_integer_value(json_object_get(limits, "max_connections"));
 }
 
 void wp_boot_hash(const char *boot_id, char out[static 65])
@@ -319,9 +361,14 @@ int wp_accept_from(const json_t *message, uint8_t ret_token[static WP_TOKEN_BYTE
 	return 0;
 }
 
-size_t wp_plan_flows(const struct wp_plan *plan)
+size_t wp_plan_connections(const struct wp_plan *plan)
 {
 	return plan->direction == WP_BOTH ? 2 * (size_t)plan->streams : plan->streams;
+}
+
+size_t wp_plan_flows(const struct wp_plan *plan)
+{
+	return !strcmp(plan->kind, "rr") ? 1 : wp_plan_connections(plan);
 }
 
 enum wp_stream_role wp_plan_role(const struct wp_plan *plan, size_t i, enum wp_side side)
@@ -332,7 +379,7 @@ enum wp_stream_role wp_plan_role(const struct wp_plan *plan, size_t i, enum wp_s
 	return forward == (side == WP_CLIENT) ? WP_STREAM_SENDS : WP_STREAM_RECEIVES;
 }
 
-uint64_t wp_plan_flow_limit(const struct wp_plan *plan, size_t i)
+uint64_t wp_plan_connection_limit(const struct wp_plan *plan, size_t i)
 {
 	return wp_plan_stream_limit(plan, (unsigned)(i % plan->streams));
 }

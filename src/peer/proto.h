@@ -115,16 +115,19 @@ json_t *wp_message_error(const char *says);
 struct wp_hello {
 	int protocol;
 	char version[65];
-	char boot[65];           /* hash of the boot id: equal on one machine; "" = unknown */
-	bool tcp;                /* in caps */
-	bool limited;            /* the next three were there: a server's */
-	int64_t max_duration_ns; /* 0 = none */
-	uint64_t max_rate_bps;   /* of a stream; 0 = none */
-	unsigned max_streams;
+	char boot[65];  /* hash of the boot id: equal on one machine; "" = unknown */
+	unsigned kinds; /* caps: bit i is wp_engines[i], a kind of test that both ends know */
+	bool limited;   /* the next three were there: a server's */
+	int64_t max_duration_ns;               /* 0 = none */
+	uint64_t max_rate_bps;                 /* of a stream; 0 = none */
+	unsigned max_streams, max_connections; /* of a request/response test */
 };
 
 json_t *wp_message_hello(const struct wp_hello *hello);
 void wp_hello_from(const json_t *message, struct wp_hello *ret);
+/* The kinds of test that this version can run with another end, by the table of engines. */
+unsigned wp_hello_kinds(void);
+bool wp_hello_knows(const struct wp_hello *hello, const char *kind);
 /* SHA-256 of the text, 32 hexadecimal digits of it. */
 void wp_boot_hash(const char *boot_id, char out[static 65]);
 
@@ -143,11 +146,13 @@ int wp_test_from(const json_t *message, struct wp_plan *ret, struct wp_pool *poo
 /* The sentence of an error, cleaned for a terminal. */
 void wp_error_from(const json_t *message, char *out, size_t size);
 
-/* Flows of a plan: forward ones first, then reverse ones. */
+/* Connections of a plan, one a stream and direction: forward ones first, then reverse ones. */
+size_t wp_plan_connections(const struct wp_plan *plan);
+/* Flows of its record: one a connection, but all of a request/response test are one flow. */
 size_t wp_plan_flows(const struct wp_plan *plan);
-/* What the given side does in flow `i`. */
+/* What the given side does in connection `i`. */
 enum wp_stream_role wp_plan_role(const struct wp_plan *plan, size_t i, enum wp_side side);
-/* How much the sender of flow `i` sends; 0 = no limit. */
-uint64_t wp_plan_flow_limit(const struct wp_plan *plan, size_t i);
+/* How much the sender of connection `i` sends; 0 = no limit. */
+uint64_t wp_plan_connection_limit(const struct wp_plan *plan, size_t i);
 
 #endif

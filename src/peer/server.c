@@ -412,11 +412,12 @@ static int describe(struct wp_server *server, struct wp_err *err)
 	server->hello = (struct wp_hello) {
 		.protocol = WP_PROTOCOL_VERSION,
 		.version = WP_VERSION,
-		.tcp = true,
+		.kinds = wp_hello_kinds(),
 		.limited = true,
 		.max_duration_ns = config->max_duration_ns,
 		.max_rate_bps = config->max_rate_bps,
 		.max_streams = WP_MAX_STREAMS,
+		.max_connections = WP_MAX_CONNECTIONS,
 	};
 	wp_boot_hash(boot_id, server->hello.boot);
 	server->idle_timeout_ns =

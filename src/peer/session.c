@@ -26,6 +26,16 @@
 
 /* ---- checks of what is asked ------------------------------------------------------------------ */
 
+/* Payload that a connection can be made to move, both ways counted apart; 0 = no bound. */
+static uint64_t asked_bps(const struct wp_plan *plan)
+{
+	if (strcmp(plan->kind, "rr"))
+		return plan->rate_bps;
+	return (uint64_t)((double)plan->rate_mhz / 1000 / plan->streams *
+				  (double)wp_plan_buffer_bytes(plan) * 8 +
+			  .999);
+}
+
 static int check_limits(const struct wp_server *server, const struct wp_plan *plan,
 			struct wp_err *err)
 {
@@ -40,8 +50,13 @@ static int check_limits(const struct wp_server *server, const struct wp_plan *pl
 				  "(--max-duration); give a shorter -t",
 				  limit);
 	}
-	if (config->max_rate_bps && (!plan->rate_bps || plan->rate_bps > config->max_rate_bps)) {
+	if (config->max_rate_bps && (!asked_bps(plan) || asked_bps(plan) > config->max_rate_bps)) {
 		wp_format_bps((double)config->max_rate_bps, limit, sizeof(limit));
+		if (!strcmp(plan->kind, "rr"))
+			return wp_err_set(err, -EPERM,
+					  "this server allows at most %s for a connection "
+					  "(--max-rate); give --rate, or a lower one",
+					  limit);
 		return wp_err_set(err, -EPERM,
 				  "this server allows at most %s for a stream (--max-rate); give "
 				  "-b %llu or less",
@@ -72,18 +87,29 @@ static int check_cpus(const struct wp_plan *plan, struct wp_err *err)
 	return 0;
 }
 
-static int check_fds(const struct wp_plan *plan, struct wp_err *err)
+/* Sets files aside for the connections, beside those of other clients. */
+static int take_fds(struct wp_session *s, struct wp_err *err)
 {
-	size_t flows = wp_plan_flows(plan);
+	size_t n = wp_plan_connections(&s->plan), others;
+	struct wp_server *server = s->server;
 	struct rlimit limit;
+	bool fits;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
-	    flows + WP_PEER_SPARE_FDS <= limit.rlim_cur)
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		limit.rlim_cur = RLIM_INFINITY;
+	pthread_mutex_lock(&server->lock);
+	others = server->n_fds;
+	fits = limit.rlim_cur == RLIM_INFINITY || others + n + WP_PEER_SPARE_FDS <= limit.rlim_cur;
+	if (fits)
+		server->n_fds += s->n_fds = n;
+	pthread_mutex_unlock(&server->lock);
+	if (fits)
 		return 0;
 	return wp_err_set(err, -EMFILE,
-			  "the server can't open %zu data connections: its limit is %llu files; "
-			  "raise it (ulimit -n) or ask for fewer streams",
-			  flows, (unsigned long long)limit.rlim_cur);
+			  "the server can't open %zu data connections%s: its limit is %llu files; "
+			  "raise it (ulimit -n) or ask for fewer",
+			  n, others ? " beside those of other clients" : "",
+			  (unsigned long long)limit.rlim_cur);
 }
 
 static int check_engine(const struct wp_plan *plan, struct wp_err *err)
@@ -143,7 +169,7 @@ void wp_session_release(struct wp_session *s)
 
 static int open_for_data(struct wp_session *s, struct wp_err *err)
 {
-	size_t n = wp_plan_flows(&s->plan);
+	size_t n = wp_plan_connections(&s->plan);
 	struct wp_stream_spec *streams = calloc(n, sizeof(*streams));
 	uint8_t token[WP_TOKEN_BYTES];
 	int r = streams ? wp_random_bytes(token, sizeof(token)) : -ENOMEM;
@@ -156,7 +182,7 @@ static int open_for_data(struct wp_session *s, struct wp_err *err)
 		streams[i].fd = -1;
 		streams[i].role = wp_plan_role(&s->plan, i, WP_SERVER);
 		if (streams[i].role == WP_STREAM_SENDS)
-			streams[i].limit_bytes = wp_plan_flow_limit(&s->plan, i);
+			streams[i].limit_bytes = wp_plan_connection_limit(&s->plan, i);
 	}
 	pthread_mutex_lock(&s->server->lock);
 	s->streams = streams;
@@ -207,7 +233,7 @@ static int on_test(void *arg, const json_t *message, struct wp_err *err)
 	if (!r)
 		r = check_cpus(&s->plan, err);
 	if (!r)
-		r = check_fds(&s->plan, err);
+		r = take_fds(s, err);
 	if (!r)
 		r = take_slot(s, err);
 	if (!r)
@@ -467,6 +493,9 @@ static void session_free(struct wp_session *s)
 		wp_cpulist_done(&s->plan.peer_cpus);
 	wp_pool_done(&s->pool);
 	wp_close_p(&s->arrived_fd);
+	pthread_mutex_lock(&s->server->lock);
+	s->server->n_fds -= s->n_fds;
+	pthread_mutex_unlock(&s->server->lock);
 	free(s);
 }
 

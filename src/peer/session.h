@@ -40,6 +40,7 @@ struct wp_server {
 	unsigned n_greeting;         /* lock: sessions without a test; the others are clients */
 	unsigned n_clients;          /* lock */
 	bool served;                 /* lock: a test was accepted and is over */
+	size_t n_fds;                /* lock: set aside for data connections */
 };
 
 struct wp_session {
@@ -58,6 +59,7 @@ struct wp_session {
 	size_t n_there;                 /* lock */
 	struct wp_stream_spec *streams; /* lock while collecting; an fd of -1 is not there yet */
 	size_t n_streams;
+	size_t n_fds;   /* lock: of the server's n_fds */
 	int arrived_fd; /* eventfd */
 
 	/* The thread's own. */

@@ -197,7 +197,7 @@ static void result_line(struct wp_session *s, const struct wp_flow *flows, doubl
 	double sent = 0, received = 0;
 	char out[32], in[32], rate[32];
 
-	for (size_t i = 0; i < s->n_streams; i++) {
+	for (size_t i = 0; i < wp_plan_flows(&s->plan); i++) {
 		sent += wp_num_or(flows[i].sent.bytes, 0);
 		received += wp_num_or(flows[i].received.bytes, 0);
 	}
@@ -216,7 +216,7 @@ static void result_line(struct wp_session *s, const struct wp_flow *flows, doubl
 
 static bool append_flows(json_t *list, struct wp_session *s, const struct wp_flow *flows)
 {
-	for (size_t i = 0; i < s->n_streams; i++)
+	for (size_t i = 0; i < wp_plan_flows(&s->plan); i++)
 		if (json_array_append_new(list, wp_flow_to_json(&flows[i])) < 0)
 			return false;
 	return true;
@@ -260,7 +260,7 @@ static void leave_out_rows(json_t *message)
 static int send_result(struct wp_session *s, int64_t timeout_ns, struct wp_err *err)
 {
 	struct wp_pool pool = WP_POOL(WP_RUN_POOL_BYTES);
-	struct wp_flow *flows = wp_pool_calloc(&pool, s->n_streams, sizeof(*flows));
+	struct wp_flow *flows = wp_pool_calloc(&pool, wp_plan_flows(&s->plan), sizeof(*flows));
 	struct wp_host host = { .role = "server", .name = s->server->inventory.hostname };
 	json_t *message = NULL;
 	int r;

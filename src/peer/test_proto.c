@@ -278,11 +278,12 @@ static void a_hello_survives_the_wire(void **state)
 {
 	struct wp_hello hello = { .protocol = 1,
 				  .version = "0.1.0",
-				  .tcp = true,
+				  .kinds = wp_hello_kinds(),
 				  .limited = true,
 				  .max_duration_ns = 5,
 				  .max_rate_bps = 1000000,
-				  .max_streams = 10 };
+				  .max_streams = 10,
+				  .max_connections = 20 };
 	struct wp_hello got;
 	enum wp_message id;
 	json_t *m;
@@ -295,11 +296,35 @@ static void a_hello_survives_the_wire(void **state)
 	wp_hello_from(m, &got);
 	assert_string_equal(got.version, "0.1.0");
 	assert_string_equal(got.boot, hello.boot);
-	assert_true(got.protocol == 1 && got.tcp && got.limited && got.max_duration_ns == 5 &&
-		    got.max_rate_bps == 1000000 && got.max_streams == 10);
+	assert_true(got.protocol == 1 && got.limited && got.max_duration_ns == 5 &&
+		    got.max_rate_bps == 1000000 && got.max_streams == 10 &&
+		    got.max_connections == 20);
+	assert_true(got.kinds == hello.kinds && wp_hello_knows(&got, "tcp"));
+	assert_false(wp_hello_knows(&got, "null")); /* needs no other end */
+	assert_false(wp_hello_knows(&got, "no such kind"));
 	json_decref(m);
 	wp_boot_hash("", hello.boot);
 	assert_string_equal(hello.boot, "");
+}
+
+static void a_hello_of_another_version_tells_what_it_knows(void **state)
+{
+	struct wp_hello got;
+	json_t *m;
+
+	(void)state;
+	assert_int_equal(
+		decode("{\"type\":\"hello\",\"protocol\":1,\"version\":\"9\","
+		       "\"caps\":[\"tcp\",\"quic\",7,null],\"limits\":{\"max_streams\":5}}",
+		       &m, NULL),
+		0);
+	wp_hello_from(m, &got);
+	assert_true(wp_hello_knows(&got, "tcp"));
+	assert_false(wp_hello_knows(&got, "quic"));
+	assert_int_equal(got.max_streams, 5);
+	assert_int_equal(got.max_connections,
+			 WP_MAX_CONNECTIONS); /* not said: nothing is forbidden */
+	json_decref(m);
 }
 
 static struct wp_plan a_plan(void)
@@ -357,6 +382,32 @@ static void a_plan_survives_the_wire(void **state)
 	assert_int_equal(got.cpus.n, 0);
 	assert_null(got.bind_host);
 	wp_cpulist_done(&got.peer_cpus);
+	wp_pool_done(&pool);
+}
+
+/* What a client of version 0.1 asks for is still understood. */
+static void a_plan_of_the_first_version_is_taken(void **state)
+{
+	static const char *const later[] = {
+		"transport",    "unconnected",         "gso",      "gro",
+		"batch",        "busy_poll_us",        "spin",     "response_bytes",
+		"connect_each", "outstanding",         "rate_mhz", "poisson",
+		"wait",         "response_timeout_ns",
+	};
+	struct wp_pool pool = WP_POOL(1 << 16);
+	struct wp_plan plan = a_plan(), got;
+	json_t *m = wp_message_test(&plan), *p = json_object_get(m, "plan");
+	struct wp_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < WP_ARRAY_SIZE(later); i++)
+		assert_int_equal(json_object_del(p, later[i]), 0);
+	assert_int_equal(wp_test_from(m, &got, &pool, &err), 0);
+	assert_int_equal(got.transport, WP_TCP);
+	json_object_set_new(p, "kind", json_string("udp"));
+	assert_int_equal(wp_test_from(m, &got, &pool, &err), -EINVAL); /* that needs them */
+	wp_cpulist_done(&got.peer_cpus);
+	json_decref(m);
 	wp_pool_done(&pool);
 }
 
@@ -418,14 +469,21 @@ static void flows_are_forward_first(void **state)
 	plan.limit_bytes = 5;
 	plan.length_bytes = 1;
 	assert_int_equal(wp_plan_flows(&plan), 4);
+	assert_int_equal(wp_plan_connections(&plan), 4);
 	assert_int_equal(wp_plan_role(&plan, 1, WP_CLIENT), WP_STREAM_SENDS);
 	assert_int_equal(wp_plan_role(&plan, 2, WP_CLIENT), WP_STREAM_RECEIVES);
 	assert_int_equal(wp_plan_role(&plan, 2, WP_SERVER), WP_STREAM_SENDS);
-	assert_true(wp_plan_flow_limit(&plan, 0) + wp_plan_flow_limit(&plan, 1) == 5);
-	assert_true(wp_plan_flow_limit(&plan, 0) == wp_plan_flow_limit(&plan, 2));
+	assert_true(wp_plan_connection_limit(&plan, 0) + wp_plan_connection_limit(&plan, 1) == 5);
+	assert_true(wp_plan_connection_limit(&plan, 0) == wp_plan_connection_limit(&plan, 2));
 	plan.direction = WP_REVERSE;
 	assert_int_equal(wp_plan_flows(&plan), 2);
 	assert_int_equal(wp_plan_role(&plan, 0, WP_SERVER), WP_STREAM_SENDS);
+	plan.kind = "rr"; /* however many connections, one flow */
+	plan.direction = WP_FORWARD;
+	assert_int_equal(wp_plan_flows(&plan), 1);
+	assert_int_equal(wp_plan_connections(&plan), 2);
+	assert_int_equal(wp_plan_role(&plan, 1, WP_CLIENT), WP_STREAM_SENDS);
+	assert_int_equal(wp_plan_role(&plan, 1, WP_SERVER), WP_STREAM_RECEIVES);
 }
 
 static void an_error_carries_its_sentence(void **state)
@@ -456,7 +514,9 @@ int main(void)
 		cmocka_unit_test(every_message_out_of_turn_is_refused),
 		cmocka_unit_test(the_dispatcher_calls_only_what_was_checked),
 		cmocka_unit_test(a_hello_survives_the_wire),
+		cmocka_unit_test(a_hello_of_another_version_tells_what_it_knows),
 		cmocka_unit_test(a_plan_survives_the_wire),
+		cmocka_unit_test(a_plan_of_the_first_version_is_taken),
 		cmocka_unit_test(an_absurd_plan_is_refused_with_a_sentence),
 		cmocka_unit_test(flows_are_forward_first),
 		cmocka_unit_test(an_error_carries_its_sentence),

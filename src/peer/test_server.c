@@ -46,7 +46,7 @@ static void exact(struct harness *h, enum wp_direction direction, unsigned strea
 		const struct wp_flow *f = &run.flows[i];
 
 		assert_true(wp_has(f->sent.all_bytes) && wp_has(f->received.all_bytes));
-		assert_true(f->sent.all_bytes.v == (double)wp_plan_flow_limit(&plan, i));
+		assert_true(f->sent.all_bytes.v == (double)wp_plan_connection_limit(&plan, i));
 		assert_true(f->received.all_bytes.v == f->sent.all_bytes.v);
 		assert_true(f->n_intervals > 0 && f->n_peer_intervals > 0);
 		assert_non_null(f->congestion); /* the sender's, on whichever end */

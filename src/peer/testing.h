@@ -185,7 +185,7 @@ static MAYBE_UNUSED int client_measure(struct wp_peer_session *s, const struct w
 				       struct wp_run *run, struct wp_err *err)
 {
 	struct wp_end_spec spec = { .plan = plan,
-				    .engine = wp_engine_find("tcp"),
+				    .engine = wp_engine_find(plan->kind),
 				    .cpus = &plan->cpus,
 				    .streams = s->streams,
 				    .n_streams = s->n_streams,
@@ -193,8 +193,8 @@ static MAYBE_UNUSED int client_measure(struct wp_peer_session *s, const struct w
 	struct wp_end *end = NULL;
 	int r, event = 0;
 
-	run->flows = wp_pool_calloc(&run->pool, s->n_streams, sizeof(*run->flows));
-	run->n_flows = s->n_streams;
+	run->flows = wp_pool_calloc(&run->pool, wp_plan_flows(plan), sizeof(*run->flows));
+	run->n_flows = wp_plan_flows(plan);
 	for (size_t i = 0; i < run->n_flows; i++)
 		run->flows[i].role = s->streams[i].role == WP_STREAM_SENDS ? "sender" : "receiver";
 	r = wp_end_new(&spec, &end, err);
@@ -377,7 +377,7 @@ static MAYBE_UNUSED int raw_data(uint16_t port, const char *from,
 /* A forward test of two streams, up to `stage`. */
 static MAYBE_UNUSED void raw_go(struct raw *r, uint16_t port, enum stage stage)
 {
-	struct wp_hello hello = { .protocol = 1, .version = "test", .tcp = true };
+	struct wp_hello hello = { .protocol = 1, .version = "test", .kinds = wp_hello_kinds() };
 	struct wp_plan plan = small_plan(WP_FORWARD, 2, 0);
 
 	plan.duration_ns = 60 * WP_NS_PER_S;

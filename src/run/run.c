@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "net/addr.h"
+#include "peer/proto.h"
 #include "run/totals.h"
 #include "sys/tcp_info.h"
 
@@ -67,11 +68,12 @@ static const char *socket_name(int fd, int (*of)(int fd, struct wp_addr *ret), s
 	return wp_pool_strdup(pool, text);
 }
 
-/* One flow a connection, with its addresses; forward ones first, as the session has them. */
+/* One flow a connection, with its addresses; forward ones first, as the session has them. All of a request/response
+ * test are one flow, with the addresses of the first. */
 static int name_flows(struct running *x, struct wp_err *err)
 {
 	struct wp_run *run = x->run;
-	size_t n = x->session->n_streams;
+	size_t n = wp_plan_flows(x->config->plan);
 
 	run->flows = wp_pool_calloc(&run->pool, n, sizeof(*run->flows));
 	if (!run->flows)

@@ -146,8 +146,12 @@ const struct wp_metric wp_metrics[] = {
 	G(cost_us_per_kb, "us/KB", WP_LOWER, SCHED, "application threads' CPU time per 1024 bytes"),
 	G(machine_cost_us_per_kb, "us/KB", WP_LOWER, STAT,
 	  "busy time of the machine's CPUs per 1024 bytes; both ends when they share it"),
+	GO(cost_us_per_packet, "us", WP_LOWER, SCHED,
+	   "application threads' CPU time per datagram that this end moved"),
 	G(cost_us_per_transaction, "us", WP_LOWER, SCHED,
 	  "application threads' CPU time per transaction"),
+	GO(machine_cost_us_per_transaction, "us", WP_LOWER, STAT,
+	   "busy time of the machine's CPUs per transaction; both ends when they share it"),
 	G(self_cpu_pct, "%", WP_LOWER, "CLOCK_THREAD_CPUTIME_ID",
 	  "whyperf's own sampling, of one CPU"),
 	G(sample_interval_s, "s", WP_NEITHER, "observed", "distance of the kernel counter samples"),
@@ -233,7 +237,8 @@ const struct wp_metric wp_metrics[] = {
 	L(id, "", "number of the stream"),
 	L(local, "getsockname(2)", "address and port of hosts[0]"),
 	L(remote, "getpeername(2)", "address and port of the other end"),
-	L(role, "", "what hosts[0] did: sender or receiver"),
+	L(role, "",
+	  "what hosts[0] did: sender, receiver, or both: transactions; sent{} is then the end that asks, hosts[0], received{} the one that answers"),
 	L(congestion, "TCP_CONGESTION", "congestion control of the sender's socket"),
 	L(note, "", "what to know about this flow"),
 	G(mss_bytes, "bytes", WP_NEITHER, TCP_INFO, "maximum segment size"),
@@ -258,6 +263,8 @@ const struct wp_metric wp_metrics[] = {
 	G(intervals_folded, "", WP_NEITHER, "observed",
 	  "how often neighbouring intervals were joined to bound memory"),
 	GO(connections, "", WP_NEITHER, "command line", "rr: connections that this flow sums up"),
+	GO(connection_fairness, "", WP_HIGHER, "Jain, Chiu, Hawe 1984",
+	   "rr: fairness over the connections' transactions: 1 = all equal, 1/n = one has all"),
 #undef S
 #undef SCOPE
 #define S     wp_interval

@@ -53,7 +53,7 @@ static const struct wp_host *host_at(const struct wp_run *run, size_t i)
 
 static bool first_host_sends(const struct wp_flow *f)
 {
-	return !f->role || !strcmp(f->role, "sender");
+	return !f->role || strcmp(f->role, "receiver") != 0;
 }
 
 const struct wp_host *wp_flow_sender(const struct wp_run *run, const struct wp_flow *f)

@@ -145,7 +145,8 @@ struct wp_host {
 	struct wp_num app_cpu_s;              /* CPU time of the threads that moved data */
 	struct wp_num cost_us_per_kb;         /* app thread CPU time per 1024 bytes of this end */
 	struct wp_num machine_cost_us_per_kb; /* busy time of all CPUs per 1024 bytes */
-	struct wp_num cost_us_per_transaction;
+	struct wp_num cost_us_per_packet;     /* datagrams */
+	struct wp_num cost_us_per_transaction, machine_cost_us_per_transaction;
 	struct wp_num self_cpu_pct; /* whyperf's own sampling, of one CPU */
 	struct wp_num sample_interval_s, samples_folded;
 };
@@ -191,16 +192,19 @@ struct wp_flow_end {
 struct wp_flow {
 	const char *id;             /* "1", "2", ... */
 	const char *local, *remote; /* "10.97.0.1:43210" */
-	const char *role;           /* sender | receiver: what this host (hosts[0]) did */
-	const char *congestion;     /* of the sender's socket */
-	const char *note;           /* e.g. "the kernel copied all of 40518 zero-copy sends" */
+	/* What this host (hosts[0]) did: sender | receiver | both. both: transactions; `sent` is then the end that
+	 * asks, hosts[0], `received` the one that answers. */
+	const char *role;
+	const char *congestion; /* of the sender's socket */
+	const char *note;       /* e.g. "the kernel copied all of 40518 zero-copy sends" */
 	struct wp_num mss_bytes, sndbuf_bytes, rcvbuf_bytes, send_cpu, receive_cpu,
 		receive_softirq_cpu;
 	struct wp_num busy_pct, rwnd_limited_pct, sndbuf_limited_pct,
 		app_limited_pct; /* sender's, whole run */
 	struct wp_num min_rtt_us, mean_rtt_us, dsacks, reordering, intervals_folded;
-	struct wp_num connections;     /* rr: of which this is the sum */
-	struct wp_interval *intervals; /* of hosts[0]'s end */
+	struct wp_num connections;         /* rr: of which this is the sum */
+	struct wp_num connection_fairness; /* rr: Jain's index over their transactions */
+	struct wp_interval *intervals;     /* of hosts[0]'s end */
 	size_t n_intervals;
 	struct wp_interval *peer_intervals;
 	size_t n_peer_intervals;

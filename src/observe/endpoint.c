@@ -2,18 +2,12 @@
 #include "observe/endpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "observe/flow_watch.h"
-#include "observe/sampler.h"
-#include "sys/cpufreq.h"
-#include "sys/topo.h"
+#include "observe/end_inside.h"
 
 #define MAX_FDS 4
 #define PROBE_NS \
@@ -23,35 +17,8 @@
 #define INFO_FLOWS_PER_ROW 200 /* TCP_INFO costs 2 us a flow: above this, rows take turns */
 #define MAX_FLOW_ROWS      4096
 #define DEFAULT_SAMPLE_NS  WP_NS_PER_S
-#define SEEN_CPUS          64 /* different CPUs remembered as observed */
 
-struct seen {
-	int cpu[SEEN_CPUS];
-	size_t n;
-};
-
-struct wp_end {
-	const struct wp_plan *plan;
-	struct wp_end_spec spec;
-	struct wp_load *load;
-	struct wp_sampler *sampler;
-	struct wp_flow_watch *flows;
-	struct wp_interval *rows; /* of the newest tick */
-	struct wp_cpu_sample *cpu_rows;
-	size_t n_flows, info_turn, next_probed;
-	bool sends, receives, in_window, stopping, finished;
-	int64_t start_ns, window_ns,
-		stop_ns; /* window_ns: end of the warm-up; stop_ns: senders end, 0 = never */
-	int64_t next_row_ns, next_probe_ns, last_row_ns;
-	int64_t tell_ns; /* when the newest row is told: the sampler reads at the same moment and needs a little */
-	int64_t done_ns; /* every stream was seen to have ended; 0 = not yet */
-	struct seen app_cpus, rx_cpus;
-	int *thread_cpu; /* newest of each thread, to count migrations */
-	unsigned *migrations;
-	int result; /* of finish */
-};
-
-static void saw(struct seen *s, int cpu)
+static void saw(struct wp_seen_cpus *s, int cpu)
 {
 	if (cpu < 0)
 		return;
@@ -71,24 +38,48 @@ size_t wp_end_rows_per_flow(size_t n_flows)
 	return rows < MAX_FLOW_ROWS ? rows : MAX_FLOW_ROWS;
 }
 
+static int make_watch(struct wp_end *e, size_t i)
+{
+	struct wp_flow_spec spec = { .plan = e->plan,
+				     .caps = e->spec.engine->caps,
+				     .stream = &e->spec.streams[i],
+				     .n_streams = e->n_flows == 1 ? e->spec.n_streams : 1,
+				     .rows = wp_end_rows_per_flow(e->n_flows) };
+
+	return wp_flow_watch_init(&e->flows[i], &spec);
+}
+
 static int make_watches(struct wp_end *e, struct wp_err *err)
 {
+	int r = 0;
+
 	e->flows = calloc(e->n_flows, sizeof(*e->flows));
 	e->rows = calloc(e->n_flows, sizeof(*e->rows));
 	if (!e->flows || !e->rows)
-		return wp_err_set(err, -ENOMEM, "no memory for %zu flows", e->n_flows);
-	for (size_t i = 0; i < e->n_flows; i++) {
-		int r = wp_flow_watch_init(&e->flows[i], &e->spec.streams[i], e->plan->rate_bps > 0,
-					   wp_end_rows_per_flow(e->n_flows));
-
-		if (r)
-			return wp_err_set(err, r, "no memory for %zu flows", e->n_flows);
+		r = -ENOMEM;
+	for (size_t i = 0; i < e->n_flows && !r; i++)
+		r = make_watch(e, i);
+	if (r)
+		return wp_err_set(err, r, "no memory for %zu flows", e->n_flows);
+	for (size_t i = 0; i < e->spec.n_streams; i++) {
 		if (e->spec.streams[i].role == WP_STREAM_SENDS)
 			e->sends = true;
 		else
 			e->receives = true;
 	}
 	return 0;
+}
+
+static int make_hists(struct wp_end *e, struct wp_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; i < WP_LOAD_HIST_N && !r; i++)
+		if (e->spec.engine->hists & 1u << i)
+			r = wp_hist_init(&e->warm_up[i], WP_RECORD_HIST_BITS, NULL);
+	if (!r && e->spec.engine->hists & 1u << WP_HIST_LATENCY)
+		r = wp_hist_init(&e->latency, WP_RECORD_HIST_BITS, NULL);
+	return r ? wp_err_set(err, r, "no memory for the latencies") : 0;
 }
 
 static int make_sampler(struct wp_end *e, struct wp_err *err)
@@ -112,7 +103,7 @@ static int make_load(struct wp_end *e, struct wp_err *err)
 				     .plan = e->plan,
 				     .cpus = e->spec.cpus,
 				     .streams = e->spec.streams,
-				     .n_streams = e->n_flows };
+				     .n_streams = e->spec.n_streams };
 	int r = wp_load_new(&spec, &e->load, err);
 	size_t threads;
 
@@ -137,8 +128,10 @@ int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_er
 		return wp_err_set(err, -ENOMEM, "no memory");
 	e->spec = *spec;
 	e->plan = spec->plan;
-	e->n_flows = spec->n_streams;
+	e->n_flows = spec->engine->caps & WP_ENGINE_TRANSACTIONS ? 1 : spec->n_streams;
 	r = make_watches(e, err);
+	if (!r)
+		r = make_hists(e, err);
 	if (!r)
 		r = make_sampler(e, err);
 	if (!r)
@@ -159,6 +152,9 @@ void wp_end_free(struct wp_end *e)
 	wp_sampler_free(e->sampler);
 	for (size_t i = 0; e->flows && i < e->n_flows; i++)
 		wp_flow_watch_done(&e->flows[i]);
+	for (int i = 0; i < WP_LOAD_HIST_N; i++)
+		wp_hist_done(&e->warm_up[i]);
+	wp_hist_done(&e->latency);
 	free(e->flows);
 	free(e->rows);
 	free(e->cpu_rows);
@@ -168,6 +164,46 @@ void wp_end_free(struct wp_end *e)
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
+
+static void add_count(struct wp_stream_count *sum, const struct wp_stream_count *c)
+{
+	sum->bytes += c->bytes;
+	sum->calls += c->calls;
+	sum->packets += c->packets;
+	sum->transactions += c->transactions;
+	sum->timeouts += c->timeouts;
+	if (c->first_ns && (!sum->first_ns || c->first_ns < sum->first_ns))
+		sum->first_ns = c->first_ns;
+	if (c->last_ns > sum->last_ns)
+		sum->last_ns = c->last_ns;
+	if (!sum->error)
+		sum->error = c->error;
+	sum->ended &= c->ended;
+}
+
+void wp_end_count(const struct wp_end *e, size_t flow, struct wp_stream_count *ret)
+{
+	wp_load_count(e->load, flow, ret);
+	if (e->n_flows > 1)
+		return;
+	for (size_t i = 1; i < e->spec.n_streams; i++) {
+		struct wp_stream_count count;
+
+		wp_load_count(e->load, i, &count);
+		add_count(ret, &count);
+	}
+}
+
+static void read_flow(struct wp_end *e, size_t flow, int64_t now_ns, struct wp_flow_reading *ret)
+{
+	*ret = (struct wp_flow_reading) { .now_ns = now_ns };
+	wp_end_count(e, flow, &ret->count);
+	if (!e->latency.bucket)
+		return;
+	wp_hist_reset(&e->latency);
+	wp_load_hist(e->load, WP_HIST_LATENCY, &e->latency);
+	ret->latency = &e->latency;
+}
 
 int wp_end_go(struct wp_end *e)
 {
@@ -187,10 +223,10 @@ int wp_end_go(struct wp_end *e)
 	e->next_probe_ns = e->start_ns + PROBE_NS / 2;
 	e->tell_ns = INT64_MAX;
 	for (size_t i = 0; i < e->n_flows; i++) {
-		struct wp_stream_count count;
+		struct wp_flow_reading first;
 
-		wp_load_count(e->load, i, &count);
-		wp_flow_watch_start(&e->flows[i], &count, e->start_ns);
+		read_flow(e, i, e->start_ns, &first);
+		wp_flow_watch_start(&e->flows[i], &first);
 	}
 	wp_load_go(e->load, e->start_ns);
 	return 0;
@@ -225,11 +261,10 @@ static void take_row(struct wp_end *e, int64_t now_ns, bool last)
 	if (e->tell_ns != INT64_MAX) /* the row before is still untold */
 		tell(e);
 	for (size_t i = 0; i < e->n_flows; i++) {
-		struct wp_stream_count count;
+		struct wp_flow_reading now;
 
-		wp_load_count(e->load, i, &count);
-		e->rows[i] = wp_flow_watch_row(&e->flows[i], &count, now_ns, omitted,
-					       last || has_turn(e, i));
+		read_flow(e, i, now_ns, &now);
+		e->rows[i] = wp_flow_watch_row(&e->flows[i], &now, omitted, last || has_turn(e, i));
 		saw(&e->rx_cpus, e->flows[i].incoming_cpu);
 	}
 	e->info_turn++;
@@ -265,6 +300,9 @@ static void open_window(struct wp_end *e)
 {
 	for (size_t i = 0; i < e->n_flows; i++)
 		wp_flow_watch_open_window(&e->flows[i]);
+	for (int i = 0; i < WP_LOAD_HIST_N; i++)
+		if (e->warm_up[i].bucket)
+			wp_load_hist(e->load, (enum wp_load_hist)i, &e->warm_up[i]);
 	e->in_window = true;
 }
 
@@ -297,8 +335,7 @@ static void do_due(struct wp_end *e, int64_t now_ns)
 		while (e->next_row_ns <= now_ns);
 	}
 	if (e->stop_ns && now_ns >= e->stop_ns && e->sends && !e->stopping) {
-		wp_load_stop(e->load);
-		e->stopping = true;
+		wp_end_stop(e);
 	}
 }
 
@@ -356,8 +393,33 @@ int wp_end_wait(struct wp_end *e, const int *fds, size_t n)
 
 void wp_end_stop(struct wp_end *e)
 {
+	if (!e->stopped_ns)
+		e->stopped_ns = wp_now_ns();
 	e->stopping = true;
 	wp_load_stop(e->load);
+}
+
+/* Time of the last byte of any stream; INT64_MAX while one has not ended. */
+static int64_t last_moved_ns(const struct wp_end *e)
+{
+	int64_t last = e->last_row_ns;
+
+	for (size_t i = 0; i < e->spec.n_streams; i++) {
+		struct wp_stream_count count;
+
+		wp_load_count(e->load, i, &count);
+		if (!count.ended)
+			return INT64_MAX;
+		if (count.last_ns > last)
+			last = count.last_ns;
+	}
+	return last;
+}
+
+/* Datagrams have no end of stream: behind the last of them come end markers, or a silence, which are not the test's. */
+static bool has_no_end_of_stream(const struct wp_end *e)
+{
+	return e->spec.engine->caps & (WP_ENGINE_DATAGRAMS | WP_ENGINE_TRANSACTIONS);
 }
 
 /*
@@ -366,18 +428,18 @@ void wp_end_stop(struct wp_end *e)
  */
 static int64_t end_time(const struct wp_end *e, int64_t now_ns)
 {
-	int64_t last = e->last_row_ns;
+	int64_t last = last_moved_ns(e), over = now_ns;
 
-	if (e->plan->duration_ns)
-		return e->done_ns && e->done_ns < now_ns ? e->done_ns : now_ns;
-	for (size_t i = 0; i < e->n_flows; i++) {
-		struct wp_stream_count count;
-
-		wp_load_count(e->load, i, &count);
-		if (!count.ended)
-			return now_ns;
-		if (count.last_ns > last)
-			last = count.last_ns;
+	if (e->done_ns && e->done_ns < over)
+		over = e->done_ns;
+	if (e->plan->duration_ns && !has_no_end_of_stream(e))
+		return over;
+	if (e->plan->duration_ns) {
+		if (e->stop_ns < over)
+			over = e->stop_ns;
+		if (e->stopped_ns && e->stopped_ns < over)
+			over = e->stopped_ns;
+		last = last > over ? last : over;
 	}
 	return last < now_ns ? last : now_ns;
 }
@@ -407,171 +469,4 @@ int wp_end_finish(struct wp_end *e, int64_t grace_ns)
 const char *wp_end_method(const struct wp_end *e, enum wp_stream_role role)
 {
 	return wp_load_method(e->load, role);
-}
-
-/* ---- the result ------------------------------------------------------------------------------- */
-
-static int put_seen(const struct seen *s, struct wp_ints *ret, struct wp_pool *pool)
-{
-	ret->v = wp_pool_calloc(pool, s->n, sizeof(int));
-	if (s->n && !ret->v)
-		return -ENOMEM;
-	if (s->n)
-		memcpy(ret->v, s->cpu, s->n * sizeof(int));
-	ret->n = s->n;
-	return 0;
-}
-
-const char *wp_cpu_distance(int a, int b)
-{
-	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	enum wp_topo_distance d = WP_TOPO_UNKNOWN;
-	struct wp_topo topo;
-
-	if (root < 0 || wp_topo_read(root, true, &topo, NULL))
-		return NULL;
-	d = wp_topo_distance(&topo, a, b);
-	wp_topo_done(&topo);
-	return d == WP_TOPO_UNKNOWN ? NULL : wp_topo_distance_name(d);
-}
-
-static int put_placement(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
-{
-	const struct wp_cpulist *asked = e->spec.cpus;
-	int r = put_seen(&e->app_cpus, &host->observed_app_cpus, pool);
-
-	if (!r)
-		r = put_seen(&e->rx_cpus, &host->observed_rx_cpus, pool);
-	if (!r && e->app_cpus.n && e->rx_cpus.n)
-		host->app_to_rx = wp_cpu_distance(e->app_cpus.cpu[0], e->rx_cpus.cpu[0]);
-	if (r || !asked || !asked->n)
-		return r;
-	host->asked_app_cpus.v = wp_pool_calloc(pool, asked->n, sizeof(int));
-	if (!host->asked_app_cpus.v)
-		return -ENOMEM;
-	memcpy(host->asked_app_cpus.v, asked->cpu, asked->n * sizeof(int));
-	host->asked_app_cpus.n = asked->n;
-	return 0;
-}
-
-static int put_threads(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
-{
-	size_t n = wp_load_threads(e->load);
-	struct wp_num cpu_s = wp_num(0);
-
-	host->threads = wp_pool_calloc(pool, n, sizeof(*host->threads));
-	if (!host->threads)
-		return -ENOMEM;
-	host->n_threads = n;
-	for (size_t i = 0; i < n; i++) {
-		struct wp_thread_use *t = &host->threads[i];
-		struct wp_num wall = wp_num((double)(e->last_row_ns - e->start_ns) / 1e9);
-
-		wp_load_thread_use(e->load, i, t);
-		t->migrations = wp_num(e->migrations[i]);
-		t->cpu_pct = wp_num_ratio(t->cpu_s, wall, 100);
-		t->run_delay_pct = wp_num_ratio(t->run_delay_s, wall, 100);
-		cpu_s = wp_has(cpu_s) && wp_has(t->cpu_s) ? wp_num(cpu_s.v + t->cpu_s.v) : t->cpu_s;
-		if (wp_has(t->asked_cpu) && e->thread_cpu[i] >= 0 &&
-		    (int)t->asked_cpu.v != e->thread_cpu[i] && !host->placement_note)
-			host->placement_note = wp_pool_printf(
-				pool, "CPU %d was asked for but thread %zu ran on CPU %d",
-				(int)t->asked_cpu.v, i, e->thread_cpu[i]);
-	}
-	host->app_cpu_s = cpu_s;
-	return 0;
-}
-
-/* The CPUs of the thread that moved flow `i`. */
-static void put_flow_cpu(struct wp_end *e, size_t i, const struct wp_stream_count *count,
-			 struct wp_flow *f)
-{
-	int cpu = e->thread_cpu[count->thread];
-	struct wp_num n = cpu >= 0 ? wp_num(cpu) : wp_absent("the run was too short to look");
-
-	if (e->flows[i].role == WP_STREAM_SENDS) {
-		f->send_cpu = n;
-		return;
-	}
-	f->receive_cpu = n;
-	f->receive_softirq_cpu = e->flows[i].incoming_cpu >= 0
-					 ? wp_num(e->flows[i].incoming_cpu)
-					 : wp_absent("SO_INCOMING_CPU knows none");
-}
-
-static int put_flows(struct wp_end *e, struct wp_flow *flows, struct wp_pool *pool,
-		     double *ret_bytes)
-{
-	*ret_bytes = 0;
-	for (size_t i = 0; i < e->n_flows; i++) {
-		struct wp_stream_count count;
-		int r;
-
-		wp_load_count(e->load, i, &count);
-		r = wp_flow_watch_result(&e->flows[i], &count, &flows[i], pool);
-		if (r)
-			return r;
-		put_flow_cpu(e, i, &count, &flows[i]);
-		*ret_bytes += (double)count.bytes;
-	}
-	return 0;
-}
-
-/* Read just after the run, while the CPUs are still at the speed of the run. */
-static void put_frequencies(struct wp_host *host)
-{
-	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	for (size_t i = 0; i < host->n_cpus; i++) {
-		uint64_t khz;
-		int r = root < 0 ? -ENOENT
-				 : wp_cpufreq_now_khz(root, (int)host->cpus[i].cpu.v, &khz);
-
-		if (!r)
-			host->cpus[i].frequency_mhz = wp_num((double)khz / 1000);
-		else
-			host->cpus[i].frequency_mhz =
-				wp_absent(r == -ENOENT ? "this kernel has no cpufreq for the CPU"
-						       : "scaling_cur_freq can't be read");
-	}
-}
-
-static void put_sampling_note(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
-{
-	struct wp_sampler_cost cost;
-
-	wp_sampler_cost(e->sampler, &cost);
-	if (cost.slowdowns)
-		host->sampling_note = wp_pool_printf(
-			pool,
-			"reading the kernel's counters is slow here: every %.0f ms instead of every %.0f ms",
-			(double)cost.interval_ns / 1e6, (double)cost.asked_interval_ns / 1e6);
-	else if (cost.reset_counters)
-		host->sampling_note = wp_pool_printf(
-			pool, "%u network counters were reset during the run and left out",
-			cost.reset_counters);
-	else
-		host->sampling_note = cost.note;
-}
-
-int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
-		  struct wp_pool *pool)
-{
-	double bytes;
-	int r = put_flows(e, flows, pool, &bytes);
-
-	if (!r)
-		r = put_threads(e, host, pool);
-	if (!r)
-		r = put_placement(e, host, pool);
-	if (!r)
-		r = wp_sampler_result(e->sampler, host, pool);
-	if (r)
-		return r;
-	put_frequencies(host);
-	put_sampling_note(e, host, pool);
-	host->cost_us_per_kb = bytes > 0 ? wp_num_ratio(host->app_cpu_s, wp_num(bytes / 1024), 1e6)
-					 : wp_absent("no byte was moved");
-	host->cost_us_per_transaction = wp_absent("not a request/response test");
-	return 0;
 }

@@ -85,6 +85,53 @@ int wp_hist_merge(struct wp_hist *to, const struct wp_hist *from)
 	return 0;
 }
 
+/* Minimum, maximum and a sum that fits them, from the buckets: those of the whole where they lie in the same ones. */
+static void bound(struct wp_hist *h, const struct wp_hist *whole, size_t first, size_t last,
+		  unsigned __int128 sum)
+{
+	unsigned __int128 least, most;
+
+	h->min = wp_hist_low(h->bits, first);
+	h->max = wp_hist_high(h->bits, last);
+	if (wp_hist_index(h->bits, whole->min) == first)
+		h->min = whole->min;
+	if (wp_hist_index(h->bits, whole->max) == last)
+		h->max = whole->max;
+	if (h->max < h->min) /* a reading taken while a value was being added */
+		h->max = h->min;
+	least = (unsigned __int128)h->min * h->n;
+	most = (unsigned __int128)h->max * h->n;
+	h->sum = sum < least ? least : sum > most ? most : sum;
+}
+
+int wp_hist_difference(const struct wp_hist *later, const struct wp_hist *earlier,
+		       struct wp_hist *ret)
+{
+	unsigned __int128 sum = later->sum > earlier->sum ? later->sum - earlier->sum : 0;
+	size_t first = SIZE_MAX, last = 0;
+	uint64_t n = 0;
+
+	if (later->bits != earlier->bits || later->bits != ret->bits)
+		return -EINVAL;
+	for (size_t i = 0; i < WP_HIST_BUCKETS(later->bits); i++)
+		if (later->bucket[i] < earlier->bucket[i])
+			return -EINVAL;
+	for (size_t i = 0; i < WP_HIST_BUCKETS(later->bits); i++) {
+		ret->bucket[i] = later->bucket[i] - earlier->bucket[i];
+		n += ret->bucket[i];
+		if (!ret->bucket[i])
+			continue;
+		first = first == SIZE_MAX ? i : first;
+		last = i;
+	}
+	ret->n = n;
+	ret->min = ret->max = 0;
+	ret->sum = 0;
+	if (n)
+		bound(ret, later, first, last, sum);
+	return 0;
+}
+
 /* ceil(q n), where q n that is a whole number on paper stays it: .07 * 100 is 7.000000000000001. */
 static uint64_t rank_of(double q, uint64_t n)
 {

@@ -90,6 +90,11 @@ uint64_t wp_hist_middle(unsigned bits, size_t index);
 
 /* Adds everything that is in `from`. -EINVAL when `bits` differ, -EOVERFLOW when the count would wrap. */
 int wp_hist_merge(struct wp_hist *to, const struct wp_hist *from) WP_MUST_USE;
+/* What `later` has more than `earlier`, two readings of one histogram that grows: into `ret`, which is initialised and
+ * may be `earlier`. Minimum and maximum are exact where they are those of `later` too, else the bounds of their buckets;
+ * the sum is kept between what they allow. -EINVAL when `bits` differ or a bucket has shrunk; `ret` is then untouched. */
+int wp_hist_difference(const struct wp_hist *later, const struct wp_hist *earlier,
+		       struct wp_hist *ret) WP_MUST_USE;
 
 /* The value of rank ceil(q n) (type 1 in Hyndman and Fan: a value that occurred, up to the bucket's error); q = 0 is
  * the exact minimum, q = 1 the exact maximum. -ENODATA when empty, -EDOM for q outside 0..1. */

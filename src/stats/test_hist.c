@@ -269,6 +269,79 @@ static void pairs_from_a_hostile_peer(void **state)
 	wp_hist_done(&h);
 }
 
+/* Readings of a growing histogram: what came between two of them, down to the last value. */
+static void difference_is_what_came_between(void **state)
+{
+	struct wp_hist h, before, d;
+	uint64_t v;
+
+	(void)state;
+	assert_int_equal(wp_hist_init(&h, 7, NULL), 0);
+	assert_int_equal(wp_hist_init(&before, 7, NULL), 0);
+	assert_int_equal(wp_hist_init(&d, 7, NULL), 0);
+	wp_hist_add(&h, 100000);
+	wp_hist_add(&h, 20);
+	assert_int_equal(wp_hist_merge(&before, &h), 0);
+	assert_int_equal(wp_hist_difference(&h, &before, &d), 0);
+	assert_true(d.n == 0 && isnan(wp_hist_mean(&d)));
+	wp_hist_add(&h, 50);
+	wp_hist_add(&h, 5000);
+	wp_hist_add(&h, 5001);
+	assert_int_equal(wp_hist_difference(&h, &before, &d), 0);
+	assert_int_equal(d.n, 3);
+	assert_int_equal(d.min, 50); /* a bucket of its own */
+	/* The whole's maximum is older: the bound of the bucket, at most 0.79 % above the value. */
+	assert_true(d.max >= 5001 && d.max <= 5001 * 1.0079);
+	assert_true(wp_hist_mean(&d) == (50 + 5000 + 5001) / 3.0);
+	assert_int_equal(wp_hist_quantile(&d, .5, &v), 0);
+	assert_true(v >= 4980 && v <= 5020);
+	wp_hist_add(&h, 200000);
+	assert_int_equal(wp_hist_difference(&h, &before, &before), 0); /* in place */
+	assert_true(before.n == 4 && before.max == 200000);
+	wp_hist_done(&h);
+	wp_hist_done(&before);
+	wp_hist_done(&d);
+}
+
+static void difference_of_others_is_refused(void **state)
+{
+	struct wp_hist a, b, coarse;
+
+	(void)state;
+	assert_int_equal(wp_hist_init(&a, 7, NULL), 0);
+	assert_int_equal(wp_hist_init(&b, 7, NULL), 0);
+	assert_int_equal(wp_hist_init(&coarse, 5, NULL), 0);
+	wp_hist_add(&a, 3);
+	wp_hist_add(&b, 4);
+	wp_hist_add(&b, 4);
+	assert_int_equal(wp_hist_difference(&a, &b, &b), -EINVAL);
+	assert_int_equal(wp_hist_difference(&a, &coarse, &b), -EINVAL);
+	assert_int_equal(b.n, 2);
+	wp_hist_done(&a);
+	wp_hist_done(&b);
+	wp_hist_done(&coarse);
+}
+
+/* A reading taken in the middle of an addition may lack the value's part of the sum, or the newest maximum. */
+static void difference_of_torn_readings_is_whole(void **state)
+{
+	struct wp_hist h, before, d;
+
+	(void)state;
+	assert_int_equal(wp_hist_init(&h, 7, NULL), 0);
+	assert_int_equal(wp_hist_init(&before, 7, NULL), 0);
+	assert_int_equal(wp_hist_init(&d, 7, NULL), 0);
+	wp_hist_add(&h, 70000);
+	h.sum = 0;
+	h.min = h.max = 5;
+	assert_int_equal(wp_hist_difference(&h, &before, &d), 0);
+	assert_true(d.min <= 70000 && d.max >= 70000);
+	assert_true(wp_hist_mean(&d) >= (double)d.min && wp_hist_mean(&d) <= (double)d.max);
+	wp_hist_done(&h);
+	wp_hist_done(&before);
+	wp_hist_done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +351,9 @@ int main(void)
 		cmocka_unit_test(memory_of_the_caller),
 		cmocka_unit_test(quantiles_of_known_distributions),
 		cmocka_unit_test(merge_is_pooling),
+		cmocka_unit_test(difference_is_what_came_between),
+		cmocka_unit_test(difference_of_others_is_refused),
+		cmocka_unit_test(difference_of_torn_readings_is_whole),
 		cmocka_unit_test(pairs_there_and_back),
 		cmocka_unit_test(pairs_from_a_hostile_peer),
 	};

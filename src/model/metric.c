@@ -84,6 +84,9 @@ const struct wp_metric wp_metrics[] = {
 	GO(limit_transactions, "", WP_NEITHER, "command line", "rr: transactions to make"),
 	GO(response_timeout_s, "s", WP_NEITHER, "command line",
 	   "rr over UDP: a response this late is lost"),
+	LO(with, "command line", "protocol of the request/response test beside the load (--with)"),
+	GO(with_rate_hz, "1/s", WP_NEITHER, "command line", "its requests a second"),
+	GO(idle_s, "s", WP_NEITHER, "command line", "how long it ran alone before the load"),
 #undef S
 #undef SCOPE
 #define S     wp_inventory
@@ -377,6 +380,28 @@ const struct wp_metric wp_metrics[] = {
 	M("latency_us.p9999", latency_p9999_us, "us", WP_GAUGE, WP_LOWER, "histogram", "99.99 %"),
 	M("latency_us.max", latency_max_us, "us", WP_GAUGE, WP_LOWER, "histogram", "largest"),
 	M("latency_us.mean", latency_mean_us, "us", WP_GAUGE, WP_LOWER, "histogram", "mean"),
+	MO("latency_idle_us.p50", idle_p50_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: median round trip without the load"),
+	MO("latency_idle_us.p99", idle_p99_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: 99 % round trip without the load"),
+	MO("latency_idle_us.max", idle_max_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: largest round trip without the load"),
+	MO("latency_idle_us.mean", idle_mean_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: mean round trip without the load"),
+	MO("latency_loaded_us.p50", loaded_p50_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: median round trip under the load"),
+	MO("latency_loaded_us.p99", loaded_p99_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: 99 % round trip under the load"),
+	MO("latency_loaded_us.max", loaded_max_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: largest round trip under the load"),
+	MO("latency_loaded_us.mean", loaded_mean_us, "us", WP_GAUGE, WP_LOWER, HIST,
+	   "--with: mean round trip under the load"),
+	GO(added_latency_us, "us", WP_LOWER, HIST,
+	   "--with: what the load adds to the median round trip"),
+	GO(added_latency_p99_us, "us", WP_LOWER, HIST, "likewise, to the 99 %"),
+	GO(rpm, "1/min", WP_HIGHER, "60 s over latency_loaded_us.mean",
+	   "round trips a minute under the load (responsiveness)"),
+	LO(latency_grade, "added_latency_us", "A+ below 5 ms, A 30, B 60, C 200, D 400, F above"),
 #undef S
 #undef SCOPE
 #define S     wp_ledger
@@ -391,7 +416,7 @@ const struct wp_metric wp_metrics[] = {
 #undef SCOPE
 #define S     wp_histogram
 #define SCOPE WP_SCOPE_HISTOGRAM
-	L(name, "", "latency, send_gap, delay or write"),
+	L(name, "", "latency, latency_idle, latency_loaded, send_gap, delay or write"),
 	L(note, "", "what to know about it; null"),
 	C(count, "", WP_NEITHER, "measured", "values in it"),
 	G(min_us, "us", WP_LOWER, HIST, "smallest, exact"),

@@ -51,6 +51,8 @@ struct wp_test {
 	const char *wait;     /* rr: auto | block | epoll | spin */
 	struct wp_num request_bytes, response_bytes, connect, outstanding, rate_hz,
 		limit_transactions, response_timeout_s;
+	const char *with; /* --with: protocol of the request/response test beside the load */
+	struct wp_num with_rate_hz, idle_s;
 };
 
 struct wp_inventory {
@@ -103,7 +105,8 @@ struct wp_thread_use {
  */
 struct wp_histogram {
 	/* latency: of transactions; send_gap: between two packets of a paced sender; delay: one-way, less the
-	 * smallest seen; write: of a write(2) */
+	 * smallest seen; write: of a write(2); latency_idle, latency_loaded: of transactions without and beside the
+	 * load (--with) */
 	const char *name;
 	const char *note; /* what to know; NULL */
 	struct wp_num count, min_us, p50_us, p90_us, p99_us, p999_us, p9999_us, max_us, mean_us;
@@ -219,6 +222,12 @@ struct wp_total {
 		timeouts;
 	struct wp_num latency_min_us, latency_p50_us, latency_p90_us, latency_p99_us,
 		latency_p999_us, latency_p9999_us, latency_max_us, latency_mean_us;
+	/* --with: round trips without and under the load; added: the differences of the medians and of the 99 %. */
+	struct wp_num idle_p50_us, idle_p99_us, idle_max_us, idle_mean_us;
+	struct wp_num loaded_p50_us, loaded_p99_us, loaded_max_us, loaded_mean_us;
+	struct wp_num added_latency_us, added_latency_p99_us;
+	struct wp_num rpm;         /* round trips a minute under load: 60 s over the mean */
+	const char *latency_grade; /* A+ A B C D F, by added_latency_us (run/latency.h) */
 };
 
 struct wp_stage {

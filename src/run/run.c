@@ -209,6 +209,8 @@ static int measure(struct running *x, struct wp_err *err)
 		wp_err_sys(err, r, "cannot start the sampling of the CPUs");
 	else
 		r = watch(x, err);
+	if (c->on_load_over)
+		c->on_load_over(c->arg);
 	if (r < 0)
 		wp_end_stop(x->end);
 	if (wp_end_finish(x->end, r < 0 || x->cancelled ? WP_NS_PER_S : DRAIN_GRACE_NS) ==

@@ -28,6 +28,8 @@ struct wp_run_config {
 	/* Called once everything is connected: test{}, hosts[0] and the flows' addresses are filled. May be NULL. */
 	void (*on_start)(void *arg, const struct wp_run *run);
 	void (*on_tick)(void *arg, const struct wp_end_tick *tick);
+	/* This end's part of the load is over, or will never begin; what follows is collecting. May be NULL. */
+	void (*on_load_over)(void *arg);
 	void *arg;
 };
 

@@ -45,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *s = malloc(size + 1), out[40];
 	uint64_t u, same;
+	struct wp_rate rate;
 	int64_t i;
 	double d;
 
@@ -66,6 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wp_format_bytes((double)u, out, sizeof(out));
 	if (wp_parse_rate_bps(s, &u) == 0)
 		wp_format_bps((double)u, out, sizeof(out));
+	if (wp_parse_rate(s, &rate) == 0)
+		check(!rate.bps || !rate.packets_mhz);
+	if (wp_parse_frequency_mhz(s, &u) == 0)
+		check(strlen(s) > 0);
 	if (wp_parse_duration_ns(s, &i) == 0) {
 		check(i >= 0);
 		wp_format_ns((double)i, out, sizeof(out));

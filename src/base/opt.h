@@ -34,18 +34,20 @@
 #include "base/err.h"
 
 enum wp_opt_type {
-	WP_OPT_FLAG,     /* bool: true when given; takes no value */
-	WP_OPT_INT,      /* int64_t */
-	WP_OPT_COUNT,    /* uint64_t, K/M/G/T as powers of 1000 allowed ("10k") */
-	WP_OPT_DOUBLE,   /* double */
-	WP_OPT_SIZE,     /* uint64_t bytes, 1024 */
-	WP_OPT_RATE,     /* uint64_t bits/s, 1000 */
-	WP_OPT_DURATION, /* int64_t ns */
-	WP_OPT_STRING,   /* const char * */
-	WP_OPT_ENUM,     /* int: index into `choices` */
-	WP_OPT_CPULIST,  /* struct wp_cpulist; "all" gives every allowed CPU */
-	WP_OPT_SIZES,    /* struct wp_u64list of sizes, comma separated */
-	WP_OPT_COUNTS,   /* struct wp_u64list of counts, comma separated or a-b */
+	WP_OPT_FLAG,      /* bool: true when given; takes no value */
+	WP_OPT_INT,       /* int64_t */
+	WP_OPT_COUNT,     /* uint64_t, K/M/G/T as powers of 1000 allowed ("10k") */
+	WP_OPT_DOUBLE,    /* double */
+	WP_OPT_SIZE,      /* uint64_t bytes, 1024 */
+	WP_OPT_RATE,      /* uint64_t bits/s, 1000 */
+	WP_OPT_PACE,      /* struct wp_rate (units.h): bits/s, or packets/s from 1 to 10^9 */
+	WP_OPT_FREQUENCY, /* uint64_t, 1/1000 Hz; bounds are in Hz */
+	WP_OPT_DURATION,  /* int64_t ns */
+	WP_OPT_STRING,    /* const char * */
+	WP_OPT_ENUM,      /* int: index into `choices` */
+	WP_OPT_CPULIST,   /* struct wp_cpulist; "all" gives every allowed CPU */
+	WP_OPT_SIZES,     /* struct wp_u64list of sizes, comma separated */
+	WP_OPT_COUNTS,    /* struct wp_u64list of counts, comma separated or a-b */
 };
 
 struct wp_u64list {

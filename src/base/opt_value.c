@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
+#define MAX_PACKETS_MHZ UINT64_C(1000000000000) /* 10^9 packets a second */
+
 /* What a type accepts, for the sentence about a bad value. */
 static const struct {
 	const char *noun, *accepts;
@@ -26,6 +28,10 @@ static const struct {
 			  _Alignof(uint64_t) },
 	[WP_OPT_RATE] = { "a rate", "give bits per second, as 200M or 1.5G", sizeof(uint64_t),
 			  _Alignof(uint64_t) },
+	[WP_OPT_PACE] = { "a rate", "give bits per second, as 200M, or packets, as 36kpps",
+			  sizeof(struct wp_rate), _Alignof(struct wp_rate) },
+	[WP_OPT_FREQUENCY] = { "a rate", "give a number a second, as 0.5, 2000 or 10k",
+			       sizeof(uint64_t), _Alignof(uint64_t) },
 	[WP_OPT_DURATION] = { "a time", "give seconds or a unit, as 10, 0.5, 250ms or 2m",
 			      sizeof(int64_t), _Alignof(int64_t) },
 	[WP_OPT_STRING] = { "a text", "give a text", sizeof(char *), _Alignof(char *) },
@@ -66,7 +72,8 @@ static void format_bound(const struct wp_opt *row, double v, char *out, size_t s
 
 	if (row->type == WP_OPT_SIZE || row->type == WP_OPT_SIZES)
 		u = bytes;
-	else if (row->type == WP_OPT_RATE)
+	else if (row->type == WP_OPT_RATE || row->type == WP_OPT_PACE ||
+		 row->type == WP_OPT_FREQUENCY)
 		u = bits;
 	else if (row->type == WP_OPT_DURATION)
 		u = times;
@@ -277,6 +284,10 @@ static int store_number(const struct wp_opt *row, void *at, const char *shown, c
 		r = wp_parse_rate_bps(text, &v.u);
 		base = (double)v.u;
 		break;
+	case WP_OPT_FREQUENCY:
+		r = wp_parse_frequency_mhz(text, &v.u);
+		base = (double)v.u / 1000;
+		break;
 	default:
 		break;
 	}
@@ -284,6 +295,23 @@ static int store_number(const struct wp_opt *row, void *at, const char *shown, c
 		r = check_bounds(row, base, shown, text, err);
 	if (r == 0)
 		memcpy(at, &v, types[row->type].size);
+	return r;
+}
+
+static int store_pace(const struct wp_opt *row, struct wp_rate *at, const char *shown,
+		      const char *text, struct wp_err *err)
+{
+	struct wp_rate v = { 0 };
+	int r = wp_parse_rate(text, &v);
+
+	if (r == 0 && v.packets_mhz && (v.packets_mhz < 1000 || v.packets_mhz > MAX_PACKETS_MHZ))
+		return wp_err_set(err, -EINVAL,
+				  "%s: %.80s is out of range; allowed is 1pps to 1Gpps", shown,
+				  text);
+	if (r == 0 && !v.packets_mhz)
+		r = check_bounds(row, (double)v.bps, shown, text, err);
+	if (r == 0)
+		*at = v;
 	return r;
 }
 
@@ -307,6 +335,9 @@ int wp_opt_store(const struct wp_opt *row, void *cfg, const char *shown, const c
 		break;
 	case WP_OPT_CPULIST:
 		r = store_cpulist(at, text);
+		break;
+	case WP_OPT_PACE:
+		r = store_pace(row, at, shown, text, &own);
 		break;
 	case WP_OPT_SIZES:
 	case WP_OPT_COUNTS:

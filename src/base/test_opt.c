@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/opt.h"
+#include "base/units.h"
 
 struct cfg {
 	int first; /* offset 0 can't be a set_offset */
@@ -24,6 +25,8 @@ struct cfg {
 	struct wp_cpulist cpus;
 	struct wp_u64list lengths, counts;
 	bool secret;
+	struct wp_rate pace;
+	uint64_t arrivals_mhz;
 };
 
 #define OFF(m) .offset = offsetof(struct cfg, m)
@@ -56,6 +59,10 @@ static const struct wp_opt rows[] = {
 	  .help = "an axis of a sweep with a help text that is long enough to need a second line in the output of --help, as it must" },
 	{ "counts-with-a-very-long-name", 0, WP_OPT_COUNTS, OFF(counts), .arg = "COUNTS,COUNTS",
 	  .group = "Other", .help = "another axis" },
+	{ "pace", 0, WP_OPT_PACE, OFF(pace), .arg = "RATE", .def = "10M", .min = 0, .max = 1e14,
+	  .group = "Other", .help = "bits or packets", .hidden = true },
+	{ "arrivals", 0, WP_OPT_FREQUENCY, OFF(arrivals_mhz), .arg = "RATE", .min = .001,
+	  .max = 1e9, .group = "Other", .help = "a second", .hidden = true },
 	{ "secret", 0, WP_OPT_FLAG, OFF(secret), .group = "Other", .help = "internal",
 	  .hidden = true },
 };
@@ -139,6 +146,12 @@ static void every_type_in_every_form(void **state)
 	assert_true(c.lengths.n == 3 && c.lengths.v[2] == 1 << 20);
 	assert_true(c.counts.n == 5 && c.counts.v[3] == 6 && c.counts.v[4] == 2000);
 	assert_true(c.reverse && c.no_delay && c.duration_ns == INT64_C(3000000000));
+	done(&c, &o);
+	assert_int_equal(PARSE(false, "--pace", "36kpps", "--arrivals=0.5"), 0);
+	assert_true(c.pace.packets_mhz == 36000000 && !c.pace.bps && c.arrivals_mhz == 500);
+	done(&c, &o);
+	assert_int_equal(PARSE(false, "--pace=1G", "--arrivals", "10k"), 0);
+	assert_true(c.pace.bps == 1000000000 && !c.pace.packets_mhz && c.arrivals_mhz == 10000000);
 	done(&c, &o);
 	assert_int_equal(PARSE(false, "--cpu=all", "--lengths=5", "--lengths=6,7", "--lengths="),
 			 0);
@@ -240,6 +253,16 @@ static void mistakes_get_one_sentence(void **state)
 		{ { "-b", "99999999T" }, "-b: 99999999T is out of range; allowed is 1k to 1T" },
 		{ { "-b", "10MB/s" },
 		  "-b: \"10MB/s\" is not a rate; give bits per second, as 200M or 1.5G" },
+		{ { "--pace", "0.1pps" },
+		  "--pace: 0.1pps is out of range; allowed is 1pps to 1Gpps" },
+		{ { "--pace", "2Gpps" },
+		  "--pace: 2Gpps is out of range; allowed is 1pps to 1Gpps" },
+		{ { "--pace", "101T" }, "--pace: 101T is out of range; allowed is 0 to 100T" },
+		{ { "--pace", "5 furlongs" },
+		  "--pace: \"5 furlongs\" is not a rate; give bits per second, as 200M, or packets, as 36kpps" },
+		{ { "--arrivals", "0" }, "--arrivals: 0 is out of range; allowed is 0.001 to 1G" },
+		{ { "--arrivals", "many" },
+		  "--arrivals: \"many\" is not a rate; give a number a second, as 0.5, 2000 or 10k" },
 		{ { "--nice", "20" }, "--nice: 20 is out of range; allowed is -20 to 19" },
 		{ { "--nice", "x" }, "--nice: \"x\" is not a whole number; give digits" },
 		{ { "--factor", "nan" },

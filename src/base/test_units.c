@@ -217,6 +217,8 @@ static void rates(void **state)
 		{ "18446744.073709551615T", 0, UINT64_MAX },
 		{ "18446744.073709551616T", -ERANGE, 0 },
 		{ "99999999T", -ERANGE, 0 },
+		{ "0.0001k", -EINVAL, 0 },
+		{ "0.0k", 0, 0 },
 		{ "100MB", -EINVAL, 0 },
 		{ "100MB/s", -EINVAL, 0 },
 		{ "100MBps", -EINVAL, 0 },
@@ -233,6 +235,74 @@ static void rates(void **state)
 
 	(void)state;
 	check_u64(wp_parse_rate_bps, cases, WP_ARRAY_SIZE(cases));
+}
+
+static void frequencies(void **state)
+{
+	static const struct number_case cases[] = {
+		{ "0", 0, 0 },
+		{ "0.5", 0, 500 },
+		{ "1", 0, 1000 },
+		{ "10k", 0, 10000000 },
+		{ "1.5M/s", 0, 1500000000 },
+		{ "20kHz", 0, 20000000 },
+		{ "2.5e3", 0, 2500000 },
+		{ "0.001", 0, 1 },
+		{ "0.0001", -EINVAL, 0 },
+		{ "1e-9", -EINVAL, 0 },
+		{ "99999999999T", -ERANGE, 0 },
+		{ "10kbit", -EINVAL, 0 },
+		{ "-1", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ NULL, -EINVAL, 0 },
+	};
+
+	(void)state;
+	check_u64(wp_parse_frequency_mhz, cases, WP_ARRAY_SIZE(cases));
+}
+
+/* Bits or packets, never both. */
+static void rates_in_packets(void **state)
+{
+	static const struct {
+		const char *text;
+		int code;
+		uint64_t bps, packets_mhz;
+	} cases[] = {
+		{ "0", 0, 0, 0 },
+		{ "0pps", 0, 0, 0 },
+		{ "200M", 0, 200000000, 0 },
+		{ "1.5gbit/s", 0, 1500000000, 0 },
+		{ "36kpps", 0, 0, 36000000 },
+		{ "36KPPS", 0, 0, 36000000 },
+		{ "1000pps", 0, 0, 1000000 },
+		{ "1.5Mpps", 0, 0, 1500000000 },
+		{ "0.1pps", 0, 0, 100 },
+		{ "2.5p/s", 0, 0, 2500 },
+		{ "10k packets/s", 0, 0, 10000000 },
+		{ "1e6pps", 0, 0, 1000000000 },
+		{ "0.0001pps", -EINVAL, 0, 0 },
+		{ "99999999Tpps", -ERANGE, 0, 0 },
+		{ "36k pp", -EINVAL, 0, 0 },
+		{ "36kpps ", -EINVAL, 0, 0 },
+		{ "pps", -EINVAL, 0, 0 },
+		{ "-1pps", -EINVAL, 0, 0 },
+		{ "100MB/s", -EINVAL, 0, 0 },
+		{ "", -EINVAL, 0, 0 },
+		{ NULL, -EINVAL, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < WP_ARRAY_SIZE(cases); i++) {
+		struct wp_rate v = { UNTOUCHED, UNTOUCHED };
+		int r = wp_parse_rate(cases[i].text, &v);
+
+		if (r != cases[i].code || v.bps != (r ? UNTOUCHED : cases[i].bps) ||
+		    v.packets_mhz != (r ? UNTOUCHED : cases[i].packets_mhz))
+			fail_msg("\"%s\" gives %d, %llu and %llu",
+				 cases[i].text ? cases[i].text : "NULL", r,
+				 (unsigned long long)v.bps, (unsigned long long)v.packets_mhz);
+	}
 }
 
 static void counts(void **state)
@@ -413,6 +483,8 @@ int main(void)
 		cmocka_unit_test(doubles_in_a_comma_locale),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(rates),
+		cmocka_unit_test(frequencies),
+		cmocka_unit_test(rates_in_packets),
 		cmocka_unit_test(counts),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(formats),

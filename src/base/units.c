@@ -271,6 +271,21 @@ static int scan_powered(const char *s, struct number *ret_n, uint64_t *ret_facto
 	return 0;
 }
 
+/* As scale(); but what is more than nothing never becomes 0, which means no limit. */
+static int scale_rate(const char *s, const struct number *n, uint64_t factor, uint64_t *ret)
+{
+	uint64_t v = 0;
+	double exact = 0;
+	int r = scale(s, n, factor, &v);
+
+	if (!r && !v)
+		r = to_double(s, &exact);
+	if (r < 0 || exact > 0)
+		return r < 0 ? r : -EINVAL;
+	*ret = v;
+	return 0;
+}
+
 int wp_parse_rate_bps(const char *s, uint64_t *ret)
 {
 	struct number n;
@@ -279,7 +294,7 @@ int wp_parse_rate_bps(const char *s, uint64_t *ret)
 
 	if (r < 0)
 		return r;
-	return is_bit_word(n.end) ? scale(s, &n, factor, ret) : -EINVAL;
+	return is_bit_word(n.end) ? scale_rate(s, &n, factor, ret) : -EINVAL;
 }
 
 int wp_parse_count(const char *s, uint64_t *ret)
@@ -291,6 +306,49 @@ int wp_parse_count(const char *s, uint64_t *ret)
 	if (r < 0)
 		return r;
 	return *n.end ? -EINVAL : scale(s, &n, factor, ret);
+}
+
+/* One of the words, or nothing. */
+static bool is_one_of(const char *s, const char *const *words)
+{
+	for (; *words; words++)
+		if (same_word(*words, s))
+			return true;
+	return false;
+}
+
+int wp_parse_frequency_mhz(const char *s, uint64_t *ret)
+{
+	static const char *const words[] = { "", "/s", "/sec", "hz", NULL };
+	struct number n;
+	uint64_t factor;
+	int r = scan_powered(s, &n, &factor);
+
+	if (r < 0)
+		return r;
+	return is_one_of(n.end, words) ? scale_rate(s, &n, 1000 * factor, ret) : -EINVAL;
+}
+
+int wp_parse_rate(const char *s, struct wp_rate *ret)
+{
+	static const char *const words[] = { "pps",      "p/s",         "pkt/s", "packets/s",
+					     "packet/s", "packets/sec", NULL };
+	struct wp_rate rate = { 0 };
+	struct number n;
+	uint64_t factor;
+	int r = scan_powered(s, &n, &factor);
+
+	if (r < 0)
+		return r;
+	if (*n.end == ' ')
+		n.end++;
+	if (is_one_of(n.end, words))
+		r = scale_rate(s, &n, 1000 * factor, &rate.packets_mhz);
+	else
+		r = wp_parse_rate_bps(s, &rate.bps);
+	if (!r)
+		*ret = rate;
+	return r;
 }
 
 int wp_parse_duration_ns(const char *s, int64_t *ret)

@@ -26,6 +26,17 @@ int wp_parse_count(const char *s, uint64_t *ret) WP_MUST_USE;
 int wp_parse_size_bytes(const char *s, uint64_t *ret) WP_MUST_USE;
 int wp_parse_rate_bps(const char *s, uint64_t *ret) WP_MUST_USE;
 int wp_parse_duration_ns(const char *s, int64_t *ret) WP_MUST_USE;
+/* A frequency with k, M, G, T as powers of 1000, in 1/1000 of a hertz: "0.5" = 500, "10k", "1.5M/s", "20khz". */
+int wp_parse_frequency_mhz(const char *s, uint64_t *ret) WP_MUST_USE;
+
+/* A sending rate, in one of two units; both 0 = unlimited. */
+struct wp_rate {
+	uint64_t bps;         /* bits a second */
+	uint64_t packets_mhz; /* packets in 1000 seconds */
+};
+
+/* What wp_parse_rate_bps() takes, or packets a second: "36kpps", "1000pps", "1.5Mpps", "10k packets/s". */
+int wp_parse_rate(const char *s, struct wp_rate *ret) WP_MUST_USE;
 
 /* Three significant digits and a unit, as iperf3 prints: "13.7 GBytes" (1024), "11.8 Gbits/sec" (1000). */
 void wp_format_bytes(double bytes, char *out, size_t size);

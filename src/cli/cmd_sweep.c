@@ -25,10 +25,10 @@
 
 struct sweep_config {
 	struct wp_cpulist cpus;
-	const char *peer_cpus;
-	struct wp_u64list streams, lengths;
+	const char *peer_cpus, *bitrates, *rates, *waits;
+	struct wp_u64list streams, lengths, batches, outstanding, requests, responses;
 	uint64_t repeats;
-	const char *seed, *name;
+	const char *seed, *name, *metric;
 	bool resume, json, quiet, no_store;
 	int format;
 	const char *unit;
@@ -43,15 +43,33 @@ static const struct wp_opt options[] = {
 	  .help = "CPUs of the client's end, one after the other: 0,2 or 4-7 or all" },
 	{ "peer-cpu", 0, WP_OPT_STRING, OFF(peer_cpus), .arg = "LIST", .group = "Axes",
 	  .help = "CPUs of the server's end; all where it is on this machine" },
-	{ "streams", 0, WP_OPT_COUNTS, OFF(streams), .arg = "LIST", .min = 1, .max = WP_MAX_STREAMS,
-	  .group = "Axes", .help = "numbers of streams: 1,2,8 or 1-4" },
+	{ "streams", 0, WP_OPT_COUNTS, OFF(streams), .arg = "LIST", .min = 1,
+	  .max = WP_MAX_CONNECTIONS, .group = "Axes",
+	  .help = "numbers of streams or connections: 1,2,8 or 1-4" },
 	{ "length", 0, WP_OPT_SIZES, OFF(lengths), .arg = "LIST", .min = 1,
-	  .max = WP_MAX_LENGTH_BYTES, .group = "Axes", .help = "bytes a write: 4K,64K,1M" },
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Axes",
+	  .help = "bytes a write, packet or message: 64,512,1400" },
+	{ "bitrate", 0, WP_OPT_STRING, OFF(bitrates), .arg = "LIST", .group = "Axes",
+	  .help = "-b of tcp and udp: 100M,1G or 10kpps,100kpps" },
+	{ "batch", 0, WP_OPT_COUNTS, OFF(batches), .arg = "LIST", .min = 1, .max = WP_MAX_BATCH,
+	  .group = "Axes", .help = "udp: packets a system call" },
+	{ "outstanding", 0, WP_OPT_COUNTS, OFF(outstanding), .arg = "LIST", .min = 1,
+	  .max = WP_MAX_OUTSTANDING, .group = "Axes", .help = "rr: requests under way" },
+	{ "request", 0, WP_OPT_SIZES, OFF(requests), .arg = "LIST", .min = 1,
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Axes", .help = "rr: bytes a request" },
+	{ "response", 0, WP_OPT_SIZES, OFF(responses), .arg = "LIST", .min = 1,
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Axes", .help = "rr: bytes a response" },
+	{ "rate", 0, WP_OPT_STRING, OFF(rates), .arg = "LIST", .group = "Axes",
+	  .help = "rr: requests that fall due a second: 1k,10k,50k" },
+	{ "wait", 0, WP_OPT_STRING, OFF(waits), .arg = "LIST", .group = "Axes",
+	  .help = "rr: ways of waiting: block,epoll,spin" },
 	{ "repeat", 0, WP_OPT_COUNT, OFF(repeats), .arg = "N", .def = "3", .min = 1,
 	  .max = WP_MAX_REPEATS, .group = "Plan",
 	  .help = "rounds; each runs every combination once, in an order of its own" },
 	{ "seed", 0, WP_OPT_STRING, OFF(seed), .arg = "N", .group = "Plan",
 	  .help = "draw the orders of this seed; not given = a new one" },
+	{ "metric", 0, WP_OPT_STRING, OFF(metric), .arg = "NAME", .group = "Plan",
+	  .help = "figure of total{} in the record to rank by, such as lost_pct or latency_us.p99; not given = bits received for tcp, packets for udp, transactions for rr" },
 	{ "resume", 0, WP_OPT_FLAG, OFF(resume), .group = "Plan",
 	  .help = "go on with the sweep of that ID, or with the newest that is not done" },
 	{ "name", 0, WP_OPT_STRING, OFF(name), .arg = "NAME", .group = "Output",
@@ -89,10 +107,13 @@ static int put_value(struct wp_axis *a, struct wp_pool *pool, const char *text)
 static int begin_axis(struct wp_sweep_plan *plan, const struct wp_sweep_test *test,
 		      struct wp_pool *pool, const char *name, size_t n, struct wp_axis **ret)
 {
-	struct wp_axis *a = &plan->axes[plan->n_axes++];
+	struct wp_axis *a;
 
+	if (plan->n_axes == WP_MAX_AXES)
+		return -E2BIG;
+	a = &plan->axes[plan->n_axes++];
 	a->name = name;
-	a->heading = wp_sweep_axis_heading(wp_sweep_axis_find(name), &test->config);
+	a->heading = wp_sweep_axis_heading(wp_sweep_axis_find(name), test);
 	a->values = wp_pool_calloc(pool, n, sizeof(*a->values));
 	*ret = a;
 	return a->values ? 0 : -ENOMEM;
@@ -165,25 +186,79 @@ static int parse_peer_cpus(const struct sweep *s, struct wp_cpulist *ret, struct
 	return r ? wp_err_sys(err, r, "cannot find out which CPUs may be used") : 0;
 }
 
+/* "100M,1G" */
+static int text_axis(struct wp_sweep_plan *plan, const struct wp_sweep_test *test,
+		     struct wp_pool *pool, const char *name, const char *list)
+{
+	size_t n = 1;
+	struct wp_axis *a;
+	int r;
+
+	for (const char *c = list; *c; c++)
+		n += *c == ',';
+	r = begin_axis(plan, test, pool, name, n, &a);
+	for (size_t i = 0; i < n && !r; i++) {
+		size_t len = strcspn(list, ",");
+		const char *value = wp_pool_printf(pool, "%.*s", (int)len, list);
+
+		r = value ? put_value(a, pool, value) : -ENOMEM;
+		list += len + (list[len] == ',');
+	}
+	return r;
+}
+
+/* The axes in the order in which they nest. */
+static const struct {
+	const char *name;
+	enum wp_opt_type type; /* of the row above: CPULIST, SIZES, COUNTS or STRING */
+	size_t offset;
+} axis_options[] = {
+	{ "cpu", WP_OPT_CPULIST, OFF(cpus) },
+	{ "streams", WP_OPT_COUNTS, OFF(streams) },
+	{ "length", WP_OPT_SIZES, OFF(lengths) },
+	{ "bitrate", WP_OPT_STRING, OFF(bitrates) },
+	{ "batch", WP_OPT_COUNTS, OFF(batches) },
+	{ "request", WP_OPT_SIZES, OFF(requests) },
+	{ "response", WP_OPT_SIZES, OFF(responses) },
+	{ "outstanding", WP_OPT_COUNTS, OFF(outstanding) },
+	{ "rate", WP_OPT_STRING, OFF(rates) },
+	{ "wait", WP_OPT_STRING, OFF(waits) },
+};
+
+static int make_axis(const struct sweep *s, struct wp_sweep_plan *plan, struct wp_pool *pool,
+		     size_t i)
+{
+	const void *at = (const char *)s->config + axis_options[i].offset;
+	const char *name = axis_options[i].name, *text;
+	enum wp_opt_type type = axis_options[i].type;
+	const struct wp_cpulist *cpus = at;
+	const struct wp_u64list *numbers = at;
+
+	if (type == WP_OPT_CPULIST)
+		return cpus->n ? cpu_axis(plan, &s->test, pool, name, cpus) : 0;
+	if (type == WP_OPT_STRING) {
+		text = *(const char *const *)at;
+		return text ? text_axis(plan, &s->test, pool, name, text) : 0;
+	}
+	return numbers->n ? number_axis(plan, &s->test, pool, name, numbers, type == WP_OPT_SIZES)
+			  : 0;
+}
+
 static int make_axes(const struct sweep *s, struct wp_sweep_plan *plan, struct wp_pool *pool,
 		     struct wp_err *err)
 {
-	const struct sweep_config *c = s->config;
 	_cleanup_cpulist_ struct wp_cpulist peer = { 0 };
-	int r = 0;
+	int r = s->config->peer_cpus ? parse_peer_cpus(s, &peer, err) : 0;
 
-	if (c->peer_cpus)
-		r = parse_peer_cpus(s, &peer, err);
 	if (r)
 		return r;
-	if (c->cpus.n)
-		r = cpu_axis(plan, &s->test, pool, "cpu", &c->cpus);
-	if (!r && peer.n)
-		r = cpu_axis(plan, &s->test, pool, "peer-cpu", &peer);
-	if (!r && c->streams.n)
-		r = number_axis(plan, &s->test, pool, "streams", &c->streams, false);
-	if (!r && c->lengths.n)
-		r = number_axis(plan, &s->test, pool, "length", &c->lengths, true);
+	for (size_t i = 0; !r && i < WP_ARRAY_SIZE(axis_options); i++) {
+		r = make_axis(s, plan, pool, i);
+		if (!r && i == 0 && peer.n)
+			r = cpu_axis(plan, &s->test, pool, "peer-cpu", &peer);
+	}
+	if (r == -E2BIG)
+		return wp_err_set(err, -EINVAL, "a sweep has at most %d axes", WP_MAX_AXES);
 	return r ? wp_err_set(err, r, "not enough memory for the sweep") : 0;
 }
 
@@ -226,18 +301,20 @@ static int plan_new(struct sweep *s, const struct wp_operands *words, struct wp_
 	struct wp_sweep_plan plan = { .repeats = s->config->repeats,
 				      .command = words->v,
 				      .n_command = (size_t)words->n };
-	const struct wp_metric *m;
+	const struct wp_metric *m = NULL;
 	int r = wp_sweep_test_parse(words->v, (size_t)words->n, &s->test, err);
 
 	if (!r)
 		r = make_axes(s, &plan, &texts, err);
 	if (!r)
 		r = choose_seed(s->config, &plan.seed, err);
+	if (!r)
+		r = wp_sweep_metric(s->config->metric ? s->config->metric : s->test.what->metric,
+				    &m, err);
 	if (!r) {
-		m = wp_metric_find(WP_SCOPE_TOTAL, s->test.what->metric);
-		plan.metric = s->test.what->metric;
-		plan.unit = m ? m->unit : "";
-		plan.lower_is_better = m && m->better == WP_LOWER;
+		plan.metric = m->name;
+		plan.unit = m->unit;
+		plan.lower_is_better = m->better == WP_LOWER;
 		r = wp_sweep_plan(&s->campaign, &plan, err);
 		if (!r && give_id(&s->campaign))
 			r = wp_err_set(err, -ENOMEM, "not enough memory for the sweep");
@@ -360,7 +437,7 @@ static int take_result(struct sweep *s, size_t cell, const struct wp_run *run,
 {
 	if (run->id)
 		snprintf(ret->id, sizeof(ret->id), "%s", run->id);
-	ret->value = wp_sweep_test_value(&s->test, run);
+	ret->value = wp_sweep_test_value(&s->campaign, run);
 	if (run->n_findings)
 		snprintf(ret->why, sizeof(ret->why), "%s", run->findings[0].says);
 	note_host(&s->campaign, run);
@@ -439,6 +516,10 @@ static void figure_text(const struct wp_campaign *c, double v, char *out, size_t
 {
 	if (!strcmp(c->unit, "bit/s"))
 		wp_format_bps(v, out, size);
+	else if (!strcmp(c->unit, "us"))
+		wp_format_ns(v * 1e3, out, size);
+	else if (!strcmp(c->unit, "1/s"))
+		snprintf(out, size, "%.4g/s", v);
 	else
 		snprintf(out, size, "%.4g %s", v, c->unit);
 }
@@ -685,6 +766,9 @@ const struct wp_command wp_cmd_sweep = {
 		"  whyperf sweep --cpu all --peer-cpu all tcp lab -t 1  every placement here\n"
 		"  whyperf sweep --length 4K,64K,1M tcp 192.0.2.7 -t 5  one axis: a table\n"
 		"  whyperf sweep --streams 1-8 --repeat 5 tcp lab       five rounds\n"
+		"  whyperf sweep --length 64,512,1400 udp lab -b 0 -t 1 packets against size\n"
+		"  whyperf sweep --wait block,spin rr lab -t 1          ways of waiting\n"
+		"  whyperf sweep --rate 1k,10k --metric latency_us.p99 rr lab -t 1\n"
 		"  whyperf sweep --resume                               the newest unfinished\n",
 	.options = options,
 	.n_options = WP_ARRAY_SIZE(options),

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd_tcp.c - `whyperf tcp HOST`: bulk TCP. */
-#include <string.h>
-
 #include "cli/commands.h"
 #include "cli/measure.h"
 
 static int run(const void *config, const struct wp_operands *operands, struct wp_cli *cli)
 {
-	const struct wp_test_config *c = config;
-
-	if (!operands->n && !c->loopback)
-		return wp_cli_usage(
-			cli,
-			"tcp needs HOST[:PORT], lab or loopback; `whyperf tcp --help` explains");
-	if (c->loopback && operands->n && strncmp(operands->v[0], "lab", 3) != 0 &&
-	    strcmp(operands->v[0], "loopback") != 0)
-		return wp_cli_usage(cli,
-				    "--loopback measures this machine, not '%s'; give one of them",
-				    operands->v[0]);
-	return wp_measure(c, "tcp", operands->n ? operands->v[0] : NULL, cli);
+	return wp_measure_host(config, "tcp", operands, cli);
 }
 
 const struct wp_command wp_cmd_tcp = {

@@ -60,9 +60,10 @@ int wp_help_engines(struct wp_buf *out)
 		unsigned cap;
 		const char *word;
 	} caps[] = {
-		{ WP_ENGINE_SEND, "send" },         { WP_ENGINE_RECEIVE, "receive" },
-		{ WP_ENGINE_PACED, "paced" },       { WP_ENGINE_CONTENT, "content" },
-		{ WP_ENGINE_ZEROCOPY, "zerocopy" }, { WP_ENGINE_DISCARD, "discard" },
+		{ WP_ENGINE_SEND, "send" },           { WP_ENGINE_RECEIVE, "receive" },
+		{ WP_ENGINE_PACED, "paced" },         { WP_ENGINE_CONTENT, "content" },
+		{ WP_ENGINE_ZEROCOPY, "zerocopy" },   { WP_ENGINE_DISCARD, "discard" },
+		{ WP_ENGINE_DATAGRAMS, "datagrams" }, { WP_ENGINE_TRANSACTIONS, "transactions" },
 	};
 
 	for (size_t i = 0; wp_engines[i]; i++) {
@@ -83,8 +84,8 @@ int wp_help_engines(struct wp_buf *out)
 
 int wp_help_version(struct wp_buf *out)
 {
-	wp_buf_puts(out,
-		    "whyperf " WP_VERSION "\nfeatures: lab tcp serve sweep store tls-psk\npeers:");
+	wp_buf_puts(out, "whyperf " WP_VERSION
+			 "\nfeatures: lab tcp udp rr serve sweep store tls-psk\npeers:");
 	for (size_t i = 0; wp_peers[i]; i++)
 		wp_buf_printf(out, " %s", wp_peers[i]->name);
 	wp_buf_puts(out, "\nengines:");

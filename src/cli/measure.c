@@ -71,6 +71,9 @@ static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
 	r = wp_run_execute(&rc, run, err);
 	if (wp_explain(run))
 		wp_run_warn(run, "not enough memory to say what held the run down");
+	if (!strcmp(plan->kind, "udp") && !c->pace_set)
+		wp_run_warn(run, "10 Mbits/sec is the default of -b, not what the path can do; "
+				 "-b 0 sends flat out");
 	if (c->name)
 		run->name = wp_pool_strdup(&run->pool, c->name);
 	return r;
@@ -263,6 +266,8 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 
 	if (wp_test_plan(c, kind, &plan, &err))
 		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
+	if (!wp_engine_find(kind))
+		return wp_cli_usage(cli, "this build has no engine for %s; see --engines", kind);
 	r = wp_measure_open(c, target, &venue, &err);
 	if (r == -EINVAL)
 		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
@@ -271,4 +276,19 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	r = measure_in(c, &plan, &venue, cli);
 	wp_venue_close(&venue);
 	return r;
+}
+
+int wp_measure_host(const struct wp_test_config *c, const char *kind,
+		    const struct wp_operands *operands, struct wp_cli *cli)
+{
+	if (!operands->n && !c->loopback)
+		return wp_cli_usage(
+			cli, "%s needs HOST[:PORT], lab or loopback; `whyperf %s --help` explains",
+			kind, kind);
+	if (c->loopback && operands->n && strncmp(operands->v[0], "lab", 3) != 0 &&
+	    strcmp(operands->v[0], "loopback") != 0)
+		return wp_cli_usage(cli,
+				    "--loopback measures this machine, not '%s'; give one of them",
+				    operands->v[0]);
+	return wp_measure(c, kind, operands->n ? operands->v[0] : NULL, cli);
 }

@@ -25,6 +25,9 @@ const char *wp_measure_save(const struct wp_cli *cli, struct wp_run *run,
 /* The whole of a single test command: exit status. */
 int wp_measure(const struct wp_test_config *config, const char *kind, const char *target,
 	       struct wp_cli *cli);
+/* The same with the operands of the command line: at most HOST, which --loopback may stand for. */
+int wp_measure_host(const struct wp_test_config *config, const char *kind,
+		    const struct wp_operands *operands, struct wp_cli *cli);
 
 /* "$state_dir/whyperf.db" into `out`. */
 int wp_store_path(const struct wp_cli *cli, char *out, size_t size) WP_MUST_USE;

@@ -1,44 +1,111 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * options.c - the option tables of tcp, udp and rr. A row that more than one of them has stands here once, as a macro;
+ * where its help differs between them, the help is the macro's argument.
+ */
 #include "cli/options.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/units.h"
-#include "store/store.h"
+#include <stddef.h>
 
 static const char *const fills[] = { "zero", "random", "pattern", NULL };
 static const char *const formats[] = { "text", "json", "csv", "mail", NULL };
+static const char *const waits[] = { "auto", "block", "epoll", "spin", NULL }; /* enum wp_wait */
+
+const char *wp_format_name(enum wp_format f)
+{
+	return (unsigned)f < 4 ? formats[f] : "?";
+}
 
 #define OFF(field) offsetof(struct wp_test_config, field)
 #define YEAR_S     (366 * 86400.0)
 
+/* clang-format off */
+#define TIME_ROW                                                                                   \
+	{ "time", 't', WP_OPT_DURATION, OFF(duration_ns), .set_offset = OFF(duration_set),         \
+	  .arg = "TIME", .def = "10", .min = 0.001, .max = YEAR_S, .group = "Test",                \
+	  .help = "how long to measure" }
+#define BYTES_ROW                                                                                  \
+	{ "bytes", 'n', WP_OPT_SIZE, OFF(limit_bytes), .arg = "SIZE", .min = 1, .max = 1e18,       \
+	  .group = "Test",                                                                         \
+	  .help = "end after exactly these bytes in a direction, over all streams; with -t also, whichever comes first" }
+#define BLOCKS_ROW(name, letter, help_text)                                                        \
+	{ name, letter, WP_OPT_COUNT, OFF(blocks), .arg = "N", .min = 1, .max = 1e12,              \
+	  .group = "Test", .help = help_text }
+#define WARM_UP_ROWS                                                                               \
+	{ "omit", 'O', WP_OPT_DURATION, OFF(omit_ns), .arg = "TIME", .def = "0", .min = 0,         \
+	  .max = YEAR_S, .group = "Test", .help = "warm up before the measured time" },            \
+	{ "interval", 'i', WP_OPT_DURATION, OFF(interval_ns), .arg = "TIME", .def = "1", .min = 0, \
+	  .max = YEAR_S, .group = "Test",                                                          \
+	  .help = "time between report rows, from 0.01; 0 = only the total" }
+#define PARALLEL_ROW(most, help_text)                                                              \
+	{ "parallel", 'P', WP_OPT_COUNT, OFF(streams), .arg = "N", .def = "1", .min = 1,           \
+	  .max = most, .group = "Test", .help = help_text }
+#define DIRECTION_ROWS(each)                                                                       \
+	{ "reverse", 'R', WP_OPT_FLAG, OFF(reverse), .group = "Test",                              \
+	  .help = "the server sends, the client receives" },                                       \
+	{ "bidir", 0, WP_OPT_FLAG, OFF(bidir), .group = "Test",                                    \
+	  .help = "both directions at once, a " each " each" }
+#define FILL_ROW                                                                                   \
+	{ "fill", 0, WP_OPT_ENUM, OFF(fill), .arg = "WHAT", .def = "zero", .choices = fills,       \
+	  .group = "Data", .help = "content of what is sent" }
+#define PLACEMENT_ROWS                                                                             \
+	{ "cpu", 0, WP_OPT_CPULIST, OFF(cpus), .arg = "LIST", .group = "Placement",                \
+	  .help = "CPUs of the client's threads, one each" },                                      \
+	{ "peer-cpu", 0, WP_OPT_CPULIST, OFF(peer_cpus), .arg = "LIST", .group = "Placement",      \
+	  .help = "CPUs of the server's threads" }
+#define WINDOW_ROW(in_group, help_text)                                                            \
+	{ "window", 'w', WP_OPT_SIZE, OFF(window_bytes), .arg = "SIZE", .min = 1024,               \
+	  .max = 1 << 30, .group = in_group, .help = help_text }
+#define CONGESTION_ROW(in_group)                                                                   \
+	{ "congestion", 'C', WP_OPT_STRING, OFF(congestion), .arg = "NAME", .group = in_group,     \
+	  .help = "congestion control (cubic, reno, bbr); not given = the kernel's default" }
+#define DSCP_ROW(in_group)                                                                         \
+	{ "dscp", 'S', WP_OPT_STRING, OFF(dscp), .arg = "DSCP", .group = in_group,                 \
+	  .help = "0-63 or a name (ef, af41, cs1); 0xNN = a whole TOS byte" }
+#define BUSY_POLL_ROW(in_group)                                                                    \
+	{ "busy-poll", 0, WP_OPT_COUNT, OFF(busy_poll_us), .arg = "US", .def = "0", .min = 0,      \
+	  .max = 1e6, .group = in_group,                                                           \
+	  .help = "poll the device so many microseconds before sleeping (SO_BUSY_POLL); 0 = off" }
+#define NETWORK_ROWS                                                                               \
+	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 1,              \
+	  .max = 65535, .group = "Network", .help = "port of the server" },                        \
+	{ "version4", '4', WP_OPT_FLAG, OFF(v4), .group = "Network", .help = "IPv4 only" },        \
+	{ "version6", '6', WP_OPT_FLAG, OFF(v6), .group = "Network", .help = "IPv6 only" },        \
+	{ "bind", 'B', WP_OPT_STRING, OFF(bind_host), .arg = "ADDR", .group = "Network",           \
+	  .help = "local address" },                                                               \
+	{ "loopback", 0, WP_OPT_FLAG, OFF(loopback), .group = "Network",                           \
+	  .help = "the same as HOST loopback: both ends here, over 127.0.0.1; needs no privilege" }, \
+	{ "timeout", 0, WP_OPT_DURATION, OFF(timeout_ns), .arg = "TIME", .def = "10", .min = 0.1,  \
+	  .max = 3600, .group = "Network", .help = "how long to wait for the server's answers" },  \
+	{ "key", 0, WP_OPT_STRING, OFF(key_file), .arg = "FILE", .group = "Network",               \
+	  .help = "pre-shared key, the server's too: TLS 1.3 on the control connection (data stays plain)" }
+#define OUTPUT_ROWS                                                                                \
+	{ "format", 0, WP_OPT_ENUM, OFF(format), .arg = "HOW", .def = "text", .choices = formats,  \
+	  .group = "Output", .help = "form of the report" },                                       \
+	{ "json", 'J', WP_OPT_FLAG, OFF(json), .group = "Output",                                  \
+	  .help = "the same as --format json" },                                                   \
+	{ "json-stream", 0, WP_OPT_FLAG, OFF(json_stream), .group = "Output",                      \
+	  .help = "a line of JSON an event, while the test runs" },                                \
+	{ "unit", 'f', WP_OPT_STRING, OFF(unit), .arg = "UNIT", .group = "Output",                 \
+	  .help = "rates in k m g t (bits, 1000) or K M G T (bytes, 1024)" },                      \
+	{ "quiet", 'q', WP_OPT_FLAG, OFF(quiet), .group = "Output",                                \
+	  .help = "no rows while the test runs; the report has them" },                            \
+	{ "sample", 0, WP_OPT_DURATION, OFF(sample_ns), .arg = "TIME", .def = "0", .min = 0,       \
+	  .max = 3600, .group = "Output",                                                          \
+	  .help = "time between samples of the kernel's counters; 0 = the interval" },             \
+	{ "name", 0, WP_OPT_STRING, OFF(name), .arg = "NAME", .group = "Output",                   \
+	  .help = "name of the stored run" },                                                      \
+	{ "no-store", 0, WP_OPT_FLAG, OFF(no_store), .group = "Output",                            \
+	  .help = "do not keep the run in the history" }
+/* clang-format on */
+
 const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
-	{ "time", 't', WP_OPT_DURATION, OFF(duration_ns), .set_offset = OFF(duration_set),
-	  .arg = "TIME", .def = "10", .min = 0.001, .max = YEAR_S, .group = "Test",
-	  .help = "how long to measure" },
-	{ "bytes", 'n', WP_OPT_SIZE, OFF(limit_bytes), .arg = "SIZE", .min = 1, .max = 1e18,
-	  .group = "Test",
-	  .help = "end after exactly these bytes in a direction, over all streams; with -t also, whichever comes first" },
-	{ "blocks", 'k', WP_OPT_COUNT, OFF(blocks), .arg = "N", .min = 1, .max = 1e12,
-	  .group = "Test", .help = "end after N writes of --length bytes, over all streams" },
-	{ "omit", 'O', WP_OPT_DURATION, OFF(omit_ns), .arg = "TIME", .def = "0", .min = 0,
-	  .max = YEAR_S, .group = "Test", .help = "warm up before the measured time" },
-	{ "interval", 'i', WP_OPT_DURATION, OFF(interval_ns), .arg = "TIME", .def = "1", .min = 0,
-	  .max = YEAR_S, .group = "Test",
-	  .help = "time between report rows, from 0.01; 0 = only the total" },
-	{ "parallel", 'P', WP_OPT_COUNT, OFF(streams), .arg = "N", .def = "1", .min = 1,
-	  .max = WP_MAX_STREAMS, .group = "Test",
-	  .help = "streams; threads are one a CPU, not one a stream" },
-	{ "reverse", 'R', WP_OPT_FLAG, OFF(reverse), .group = "Test",
-	  .help = "the server sends, the client receives" },
-	{ "bidir", 0, WP_OPT_FLAG, OFF(bidir), .group = "Test",
-	  .help = "both directions at once, a connection each" },
+	TIME_ROW,
+	BYTES_ROW,
+	BLOCKS_ROW("blocks", 'k', "end after N writes of --length bytes, over all streams"),
+	WARM_UP_ROWS,
+	PARALLEL_ROW(WP_MAX_STREAMS, "streams; threads are one a CPU, not one a stream"),
+	DIRECTION_ROWS("connection"),
 	{ "bitrate", 'b', WP_OPT_RATE, OFF(rate_bps), .arg = "RATE", .def = "0", .min = 0,
 	  .max = 1e14, .group = "Test",
 	  .help = "pace each stream, without bursts or catching up; 0 = unlimited" },
@@ -50,217 +117,107 @@ const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
 	  .help = "send by MSG_ZEROCOPY; says when the kernel copied after all" },
 	{ "rx-discard", 0, WP_OPT_FLAG, OFF(rx_discard), .group = "Data",
 	  .help = "receive without copying to user space" },
-	{ "fill", 0, WP_OPT_ENUM, OFF(fill), .arg = "WHAT", .def = "zero", .choices = fills,
-	  .group = "Data", .help = "content of what is sent" },
+	FILL_ROW,
 	{ "check", 0, WP_OPT_FLAG, OFF(check), .group = "Data",
 	  .help = "verify received content (with --fill pattern)" },
 
-	{ "cpu", 0, WP_OPT_CPULIST, OFF(cpus), .arg = "LIST", .group = "Placement",
-	  .help = "CPUs of the client's threads, one each" },
-	{ "peer-cpu", 0, WP_OPT_CPULIST, OFF(peer_cpus), .arg = "LIST", .group = "Placement",
-	  .help = "CPUs of the server's threads" },
+	PLACEMENT_ROWS,
 
-	{ "window", 'w', WP_OPT_SIZE, OFF(window_bytes), .arg = "SIZE", .min = 1024, .max = 1 << 30,
-	  .group = "TCP",
-	  .help = "socket buffers of both ends; not given = the kernel tunes them" },
+	WINDOW_ROW("TCP", "socket buffers of both ends; not given = the kernel tunes them"),
 	{ "set-mss", 'M', WP_OPT_INT, OFF(mss_bytes), .arg = "BYTES", .min = 88, .max = 32767,
 	  .group = "TCP", .help = "maximum segment size" },
 	{ "no-delay", 'N', WP_OPT_FLAG, OFF(nodelay), .group = "TCP", .help = "TCP_NODELAY" },
-	{ "congestion", 'C', WP_OPT_STRING, OFF(congestion), .arg = "NAME", .group = "TCP",
-	  .help = "congestion control (cubic, reno, bbr); not given = the kernel's default" },
-	{ "dscp", 'S', WP_OPT_STRING, OFF(dscp), .arg = "DSCP", .group = "TCP",
-	  .help = "0-63 or a name (ef, af41, cs1); 0xNN = a whole TOS byte" },
+	CONGESTION_ROW("TCP"),
+	DSCP_ROW("TCP"),
 
-	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 1, .max = 65535,
-	  .group = "Network", .help = "port of the server" },
-	{ "version4", '4', WP_OPT_FLAG, OFF(v4), .group = "Network", .help = "IPv4 only" },
-	{ "version6", '6', WP_OPT_FLAG, OFF(v6), .group = "Network", .help = "IPv6 only" },
-	{ "bind", 'B', WP_OPT_STRING, OFF(bind_host), .arg = "ADDR", .group = "Network",
-	  .help = "local address" },
-	{ "loopback", 0, WP_OPT_FLAG, OFF(loopback), .group = "Network",
-	  .help = "the same as HOST loopback: both ends here, over 127.0.0.1; needs no privilege" },
-	{ "timeout", 0, WP_OPT_DURATION, OFF(timeout_ns), .arg = "TIME", .def = "10", .min = 0.1,
-	  .max = 3600, .group = "Network", .help = "how long to wait for the server's answers" },
-	{ "key", 0, WP_OPT_STRING, OFF(key_file), .arg = "FILE", .group = "Network",
-	  .help = "pre-shared key, the server's too: TLS 1.3 on the control connection (data stays plain)" },
-
-	{ "format", 0, WP_OPT_ENUM, OFF(format), .arg = "HOW", .def = "text", .choices = formats,
-	  .group = "Output", .help = "form of the report" },
-	{ "json", 'J', WP_OPT_FLAG, OFF(json), .group = "Output",
-	  .help = "the same as --format json" },
-	{ "json-stream", 0, WP_OPT_FLAG, OFF(json_stream), .group = "Output",
-	  .help = "a line of JSON an event, while the test runs" },
-	{ "unit", 'f', WP_OPT_STRING, OFF(unit), .arg = "UNIT", .group = "Output",
-	  .help = "rates in k m g t (bits, 1000) or K M G T (bytes, 1024)" },
-	{ "quiet", 'q', WP_OPT_FLAG, OFF(quiet), .group = "Output",
-	  .help = "no rows while the test runs; the report has them" },
-	{ "sample", 0, WP_OPT_DURATION, OFF(sample_ns), .arg = "TIME", .def = "0", .min = 0,
-	  .max = 3600, .group = "Output",
-	  .help = "time between samples of the kernel's counters; 0 = the interval" },
-	{ "name", 0, WP_OPT_STRING, OFF(name), .arg = "NAME", .group = "Output",
-	  .help = "name of the stored run" },
-	{ "no-store", 0, WP_OPT_FLAG, OFF(no_store), .group = "Output",
-	  .help = "do not keep the run in the history" },
+	NETWORK_ROWS,
+	OUTPUT_ROWS,
 };
 
-static int dscp_by_name(const char *text)
-{
-	static const struct {
-		const char *name;
-		int dscp;
-	} names[] = {
-		/* RFC 2474, 2597, 3246, 5865, 8622 */
-		{ "cs0", 0 },   { "cs1", 8 },          { "cs2", 16 },  { "cs3", 24 },
-		{ "cs4", 32 },  { "cs5", 40 },         { "cs6", 48 },  { "cs7", 56 },
-		{ "af11", 10 }, { "af12", 12 },        { "af13", 14 }, { "af21", 18 },
-		{ "af22", 20 }, { "af23", 22 },        { "af31", 26 }, { "af32", 28 },
-		{ "af33", 30 }, { "af41", 34 },        { "af42", 36 }, { "af43", 38 },
-		{ "ef", 46 },   { "voice-admit", 44 }, { "le", 1 },    { "be", 0 },
-	};
+const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS] = {
+	TIME_ROW,
+	BYTES_ROW,
+	BLOCKS_ROW("blocks", 'k', "end after N datagrams, over all streams"),
+	WARM_UP_ROWS,
+	PARALLEL_ROW(WP_MAX_STREAMS,
+		     "streams, a socket each; threads are one a CPU, not one a stream"),
+	DIRECTION_ROWS("stream"),
+	{ "bitrate", 'b', WP_OPT_PACE, OFF(pace), .set_offset = OFF(pace_set), .arg = "RATE",
+	  .def = "10M", .min = 0, .max = 1e14, .group = "Rate",
+	  .help = "rate of each stream, in payload bits or packets (36kpps), without bursts or catching up; 0 = flat out" },
+	{ "total", 0, WP_OPT_FLAG, OFF(pace_total), .group = "Rate",
+	  .help = "-b is for all streams of a direction together, divided among them" },
+	{ "spin", 0, WP_OPT_FLAG, OFF(spin), .group = "Rate",
+	  .help = "wait for the time of a packet in a busy loop: the most even gaps, at the price of a CPU" },
 
-	for (size_t i = 0; i < WP_ARRAY_SIZE(names); i++)
-		if (!strcasecmp(text, names[i].name))
-			return names[i].dscp;
-	return -1;
-}
+	{ "length", 'l', WP_OPT_SIZE, OFF(length_bytes), .arg = "SIZE", .def = "1400", .min = 1,
+	  .max = WP_MAX_DATAGRAM, .group = "Data",
+	  .help = "payload of a datagram; the default fits 1500 bytes with IPv6 and a tunnel; below 16 the time, below 8 part of the number does not fit in" },
+	FILL_ROW,
 
-static int parse_hex_byte(const char *text)
-{
-	char *end;
-	unsigned long v;
+	{ "gso", 0, WP_OPT_FLAG, OFF(gso), .group = "Sockets",
+	  .help = "send trains of datagrams that the kernel or device cuts (UDP_SEGMENT); -l is each one's" },
+	{ "gro", 0, WP_OPT_FLAG, OFF(gro), .group = "Sockets", .help = "receive trains (UDP_GRO)" },
+	{ "batch", 0, WP_OPT_COUNT, OFF(batch), .arg = "N", .def = "0", .min = 0,
+	  .max = WP_MAX_BATCH, .group = "Sockets",
+	  .help = "datagrams a system call, 1 = send and recv; 0 = what measured fastest" },
+	BUSY_POLL_ROW("Sockets"),
+	{ "unconnected", 0, WP_OPT_FLAG, OFF(unconnected), .group = "Sockets",
+	  .help = "name the address in each call, as servers of many clients do" },
+	WINDOW_ROW(
+		"Sockets",
+		"socket buffers of both ends; not given = large, and the report says what was got"),
+	DSCP_ROW("Sockets"),
 
-	if (strncasecmp(text, "0x", 2) || !text[2])
-		return -1;
-	errno = 0;
-	v = strtoul(text + 2, &end, 16);
-	return *end || errno || v > 255 || strlen(text) > 4 ? -1 : (int)v;
-}
+	PLACEMENT_ROWS,
+	NETWORK_ROWS,
+	OUTPUT_ROWS,
+};
 
-int wp_parse_dscp(const char *text, int *ret, struct wp_err *err)
-{
-	uint64_t v;
-	int byte;
+const struct wp_opt wp_rr_options[WP_N_RR_OPTIONS] = {
+	TIME_ROW,
+	BLOCKS_ROW(
+		"transactions", 'n',
+		"end after N transactions, over all connections; with -t also, whichever comes first"),
+	WARM_UP_ROWS,
+	PARALLEL_ROW(WP_MAX_CONNECTIONS, "connections; threads are one a CPU"),
+	{ "reverse", 'R', WP_OPT_FLAG, OFF(reverse), .group = "Test", .help = "refused",
+	  .hidden = true },
+	{ "bidir", 0, WP_OPT_FLAG, OFF(bidir), .group = "Test", .help = "refused", .hidden = true },
+	{ "udp", 'u', WP_OPT_FLAG, OFF(udp), .group = "Test",
+	  .help = "over UDP: a request without a response in time is lost, not waited for" },
+	{ "connect", 0, WP_OPT_FLAG, OFF(connect_each), .group = "Test",
+	  .help = "a connection for each transaction, opening and closing included (CRR)" },
 
-	if (!text) {
-		*ret = -1;
-		return 0;
-	}
-	if (!wp_parse_u64(text, &v) && v < 64) {
-		*ret = (int)v;
-		return 0;
-	}
-	byte = parse_hex_byte(text);
-	if (byte >= 0 && byte & 3)
-		return wp_err_set(
-			err, -EINVAL,
-			"--dscp: the low two bits of the TOS byte %s belong to ECN; give 0x%02x",
-			text, (unsigned)byte & ~3u);
-	*ret = byte >= 0 ? byte >> 2 : dscp_by_name(text);
-	if (*ret < 0)
-		return wp_err_set(
-			err, -EINVAL,
-			"--dscp: '%s' is neither 0-63, a TOS byte like 0xb8, nor a name like ef or af41",
-			text);
-	return 0;
-}
+	{ "rate", 0, WP_OPT_FREQUENCY, OFF(rate_mhz), .arg = "N", .min = 0.001, .max = 1e9,
+	  .group = "Load",
+	  .help = "open loop: N requests fall due a second, over all connections, and latency counts from then; not given = the next request waits for a response" },
+	{ "poisson", 0, WP_OPT_FLAG, OFF(poisson), .group = "Load",
+	  .help = "random gaps between the requests of --rate instead of even ones" },
+	{ "outstanding", 0, WP_OPT_COUNT, OFF(outstanding), .arg = "N", .def = "1", .min = 1,
+	  .max = WP_MAX_OUTSTANDING, .group = "Load",
+	  .help = "requests under way on a connection at most" },
+	{ "response-timeout", 0, WP_OPT_DURATION, OFF(response_timeout_ns),
+	  .set_offset = OFF(response_timeout_set), .arg = "TIME", .def = "1", .min = 0.001,
+	  .max = 3600, .group = "Load", .help = "with --udp: a response this late is lost" },
 
-static int check_switches(const struct wp_test_config *c, struct wp_err *err)
-{
-	if (c->v4 && c->v6)
-		return wp_err_set(err, -EINVAL, "-4 and -6 exclude each other");
-	if (c->reverse && c->bidir)
-		return wp_err_set(
-			err, -EINVAL,
-			"-R and --bidir exclude each other; --bidir has both directions already");
-	if (c->limit_bytes && c->blocks)
-		return wp_err_set(err, -EINVAL,
-				  "-n and -k exclude each other: both say when to end");
-	if (c->blocks && c->blocks > UINT64_MAX / c->length_bytes)
-		return wp_err_set(err, -EINVAL,
-				  "-k: that many blocks of -l bytes are more than 2^64 bytes");
-	if (c->json_stream && c->format != WP_FORMAT_TEXT && c->format != WP_FORMAT_JSON)
-		return wp_err_set(err, -EINVAL, "--json-stream and --format %s exclude each other",
-				  formats[c->format]);
-	if (c->unit && (strlen(c->unit) != 1 || !strchr("kmgtKMGT", c->unit[0])))
-		return wp_err_set(err, -EINVAL, "-f: '%s' is not one of k m g t K M G T", c->unit);
-	return 0;
-}
+	{ "request", 0, WP_OPT_SIZE, OFF(request_bytes), .arg = "SIZE", .min = 1,
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Data", .help = "size of a request (default 1)" },
+	{ "response", 0, WP_OPT_SIZE, OFF(response_bytes), .arg = "SIZE", .min = 1,
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Data", .help = "size of a response (default 1)" },
+	{ "length", 'l', WP_OPT_SIZE, OFF(length_bytes), .arg = "SIZE", .min = 1,
+	  .max = WP_MAX_LENGTH_BYTES, .group = "Data",
+	  .help = "both, where --request or --response does not say otherwise" },
 
-/* What this machine or the store would refuse only when the work is under way or done. */
-static int check_here(const struct wp_test_config *c, struct wp_err *err)
-{
-	_cleanup_cpulist_ struct wp_cpulist allowed = { 0 };
-	char text[100];
-	int r = 0;
+	{ "wait", 0, WP_OPT_ENUM, OFF(wait), .arg = "HOW", .def = "auto", .choices = waits,
+	  .group = "Waiting",
+	  .help = "how both ends wait for a message; auto blocks with one connection a thread and else uses epoll, spin burns a CPU at each end" },
+	BUSY_POLL_ROW("Waiting"),
 
-	if (c->name && wp_store_check_name(c->name, err)) {
-		wp_err_prefix(err, "--name");
-		return -EINVAL;
-	}
-	if (c->cpus.n)
-		r = wp_cpulist_allowed(&allowed);
-	if (r < 0)
-		return wp_err_sys(err, r, "cannot find out which CPUs may be used");
-	for (size_t i = 0; i < c->cpus.n; i++)
-		if (!wp_cpulist_has(&allowed, c->cpus.cpu[i])) {
-			snprintf(text, sizeof(text), "/sys/devices/system/cpu/cpu%d",
-				 c->cpus.cpu[i]);
-			if (access(text, F_OK) && errno == ENOENT &&
-			    !access("/sys/devices/system/cpu", F_OK))
-				return wp_err_set(
-					err, -EINVAL,
-					"--cpu: this machine has no CPU %d; `whyperf doctor` lists them",
-					c->cpus.cpu[i]);
-			wp_cpulist_format(&allowed, text, sizeof(text));
-			return wp_err_set(
-				err, -EINVAL,
-				"CPU %d can't be used here (--cpu); this process may run on %s",
-				c->cpus.cpu[i], text);
-		}
-	return 0;
-}
-
-int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_plan *ret,
-		 struct wp_err *err)
-{
-	uint64_t limit = c->blocks ? c->blocks * c->length_bytes : c->limit_bytes;
-	struct wp_plan p = {
-		.kind = kind,
-		.streams = (unsigned)c->streams,
-		.direction = c->bidir     ? WP_BOTH
-			     : c->reverse ? WP_REVERSE
-					  : WP_FORWARD,
-		.duration_ns = limit && !c->duration_set ? 0 : c->duration_ns,
-		.omit_ns = c->omit_ns,
-		.interval_ns = c->interval_ns,
-		.sample_ns = c->sample_ns,
-		.limit_bytes = limit,
-		.length_bytes = c->length_bytes,
-		.rate_bps = c->rate_bps,
-		.window_bytes = c->window_bytes,
-		.mss_bytes = (uint32_t)c->mss_bytes,
-		.nodelay = c->nodelay,
-		.congestion = c->congestion,
-		.fill = (enum wp_fill)c->fill,
-		.check = c->check,
-		.send_method = c->zerocopy ? WP_SEND_ZEROCOPY : WP_SEND_AUTO,
-		.receive_method = c->rx_discard ? WP_RECEIVE_DISCARD : WP_RECEIVE_AUTO,
-		.family = c->v4   ? AF_INET
-			  : c->v6 ? AF_INET6
-				  : AF_UNSPEC,
-		.bind_host = c->bind_host,
-		.cpus = c->cpus,
-		.peer_cpus = c->peer_cpus,
-	};
-	int r = check_switches(c, err);
-
-	if (!r)
-		r = check_here(c, err);
-	if (!r)
-		r = wp_parse_dscp(c->dscp, &p.dscp, err);
-	if (!r)
-		r = wp_plan_check(&p, err);
-	if (!r)
-		*ret = p;
-	return r;
-}
+	PLACEMENT_ROWS,
+	WINDOW_ROW("Sockets", "socket buffers of both ends; not given = the kernel's choice"),
+	CONGESTION_ROW("Sockets"),
+	DSCP_ROW("Sockets"),
+	NETWORK_ROWS,
+	OUTPUT_ROWS,
+};

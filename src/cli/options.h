@@ -6,6 +6,7 @@
 #define WP_CLI_OPTIONS_H
 
 #include "base/opt.h"
+#include "base/units.h"
 #include "model/plan.h"
 
 enum wp_format {
@@ -15,6 +16,7 @@ enum wp_format {
 	WP_FORMAT_MAIL,
 };
 
+/* What the options of tcp, udp and rr set; a command leaves at zero what it has no option for. */
 struct wp_test_config {
 	int64_t duration_ns, interval_ns, omit_ns, sample_ns, timeout_ns;
 	uint64_t streams, length_bytes, rate_bps, limit_bytes, blocks, window_bytes;
@@ -25,12 +27,28 @@ struct wp_test_config {
 	const char *congestion, *bind_host, *dscp, *unit, *name, *key_file;
 	bool json, json_stream, no_store, quiet, loopback;
 	struct wp_cpulist cpus, peer_cpus;
+	uint64_t busy_poll_us; /* udp, rr */
+	/* udp */
+	struct wp_rate pace;
+	bool pace_set, pace_total, spin, gso, gro, unconnected;
+	uint64_t batch;
+	/* rr */
+	bool udp, connect_each, poisson, response_timeout_set;
+	int wait;                                                      /* enum wp_wait */
+	uint64_t rate_mhz, outstanding, request_bytes, response_bytes; /* sizes: 0 = not given */
+	int64_t response_timeout_ns;
 };
 
 #define WP_N_TCP_OPTIONS 36
+#define WP_N_UDP_OPTIONS 37
+#define WP_N_RR_OPTIONS  38
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
+extern const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS];
+extern const struct wp_opt wp_rr_options[WP_N_RR_OPTIONS];
 
-/* Makes the finished plan; lists and strings stay borrowed from the config. -EINVAL with a sentence. */
+const char *wp_format_name(enum wp_format f); /* "text" */
+
+/* Makes the finished plan of a test of that kind (tcp, udp, rr); lists and strings stay borrowed from the config. -EINVAL with a sentence. */
 int wp_test_plan(const struct wp_test_config *config, const char *kind, struct wp_plan *ret,
 		 struct wp_err *err) WP_MUST_USE;
 

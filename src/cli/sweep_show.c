@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/sweep_test.h"
 #include "report/campaign_cpus.h"
 
 #define COMMAND_MAX_BYTES (64u << 10)
@@ -104,6 +105,9 @@ static void put_word(struct wp_buf *out, const char *word)
 
 void wp_sweep_command_line(const struct wp_campaign *c, size_t repeats, struct wp_buf *out)
 {
+	const char *default_metric =
+		wp_sweep_default_metric(c->plan.n_command ? c->plan.command[0] : NULL);
+
 	wp_buf_printf(out, "whyperf sweep --seed %" PRIu64, c->plan.seed);
 	for (size_t i = 0; i < c->plan.n_axes; i++) {
 		const struct wp_axis *a = &c->plan.axes[i];
@@ -113,6 +117,8 @@ void wp_sweep_command_line(const struct wp_campaign *c, size_t repeats, struct w
 			wp_buf_printf(out, "%s%s", k ? "," : "", a->values[k]);
 	}
 	wp_buf_printf(out, " --repeat %zu", repeats);
+	if (c->metric && default_metric && strcmp(c->metric, default_metric))
+		wp_buf_printf(out, " --metric %s", c->metric);
 	for (size_t i = 0; i < c->plan.n_command; i++)
 		put_word(out, c->plan.command[i]);
 }

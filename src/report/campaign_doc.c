@@ -62,6 +62,10 @@ static struct scale choose_scale(const struct wp_campaign *c, char unit)
 	bool rate = c->unit && !strcmp(c->unit, "bit/s");
 
 	bounds(c, &max, &min);
+	if (c->unit && !strcmp(c->unit, "1/s")) {
+		s.divisor = max >= 1e6 ? 1e6 : max >= 1e4 ? 1e3 : 1;
+		s.unit = max >= 1e6 ? "million/s" : max >= 1e4 ? "thousand/s" : "per second";
+	}
 	for (size_t i = 0; rate && i < WP_ARRAY_SIZE(rates); i++) {
 		bool wanted = unit ? rates[i].letter == unit
 				   : rates[i].letter >= 'a' && max >= rates[i].divisor;
@@ -120,8 +124,13 @@ static const char *metric_words(const struct wp_campaign *c)
 	} known[] = {
 		{ "received_bps", "Received" },
 		{ "sent_bps", "Sent" },
-		{ "transactions_per_s", "Transactions a second" },
-		{ "received_packets_per_s", "Packets received a second" },
+		{ "transactions_per_s", "Transactions" },
+		{ "received_packets_per_s", "Packets received" },
+		{ "sent_packets_per_s", "Packets sent" },
+		{ "lost_pct", "Packets lost" },
+		{ "latency_us.p50", "Median latency" },
+		{ "latency_us.p99", "99 % latency" },
+		{ "latency_us.p999", "99.9 % latency" },
 	};
 
 	for (size_t i = 0; i < WP_ARRAY_SIZE(known); i++)

@@ -4,7 +4,7 @@ import time
 
 from wp import main, run
 
-COMMANDS = ['tcp', 'serve', 'sweep', 'history', 'report', 'doctor', 'lab']
+COMMANDS = ['tcp', 'udp', 'rr', 'serve', 'sweep', 'history', 'report', 'doctor', 'lab']
 
 
 def one_sentence(result, *words):
@@ -73,6 +73,28 @@ def test_bad_values_are_named():
     one_sentence(run('tcp', 'lab', '--dscp', 'ef1', expect=2), 'dscp')
     one_sentence(run('tcp', 'lab', '-f', 'x', expect=2), "'x'")
     one_sentence(run('tcp', 'lab', '-p', '0', expect=2), '-p')
+
+
+def test_bad_values_of_datagrams_and_transactions():
+    for size in ('0', '65508'):
+        one_sentence(run('udp', 'lab', '-l', size, expect=2), '-l', size, '1 to 65507')
+    one_sentence(run('udp', 'lab', '-b', '0.1pps', expect=2), '-b', '1pps')
+    one_sentence(run('udp', 'lab', '-b', '101T', expect=2), '-b', '100T')
+    one_sentence(run('udp', 'lab', '-b', '36kpp', expect=2), '36kpp', '36kpps')
+    one_sentence(run('udp', 'lab', '-b', '100', expect=2), 'one packet a second')
+    one_sentence(run('udp', 'lab', '-M', '1400', expect=2), '-M')
+    one_sentence(run('udp', 'lab', '--unconected', expect=2), '--unconnected')
+    one_sentence(run('udp', expect=2), 'udp needs HOST')
+    one_sentence(run('rr', 'lab', '-R', expect=2), '-R', 'there and back')
+    one_sentence(run('rr', 'lab', '--bidir', expect=2), '--bidir', 'there and back')
+    one_sentence(run('rr', 'lab', '--rate', '0', expect=2), '--rate', '0.001')
+    one_sentence(run('rr', 'lab', '-P', '10001', expect=2), '-P', '10000')
+    one_sentence(run('rr', 'lab', '--udp', '--request', '65508', expect=2), '65507')
+    one_sentence(run('rr', 'lab', '--udp', '--connect', expect=2), '--connect')
+    one_sentence(run('rr', 'lab', '--wait', 'poll', expect=2), '--wait', 'epoll')
+    one_sentence(run('sweep', '--batch', '1,2', 'tcp', 'lab', expect=2), 'tcp has no --batch')
+    one_sentence(run('sweep', '--length', '1K', '--metric', 'lots', 'tcp', 'lab', expect=2), '--metric', "'lots'")
+    one_sentence(run('sweep', '--bitrate', '1G,,2G', 'tcp', 'lab', expect=2), '--bitrate')
 
 
 def test_switches_that_exclude_each_other():

@@ -71,8 +71,12 @@ struct wp_stream_counters {
 	_Atomic uint64_t send_drops;        /* sender: ENOBUFS from the local device or qdisc */
 	_Atomic uint64_t shortfall_packets; /* paced datagrams: as shortfall_bytes */
 	_Atomic uint64_t jitter_ns;         /* RFC 3550, newest */
-	/* Transactions: completed; UDP: without a response in time */
-	_Atomic uint64_t transactions, timeouts;
+	/* Transactions: completed; UDP: without a response in time; asked for without a response when the
+	 * stream ended: cut off, connection broken, or (open loop) due but not sent before the stop. The
+	 * client's three are all requests that it had to ask. Server: responses sent. */
+	_Atomic uint64_t transactions, timeouts, unanswered;
+	_Atomic uint64_t
+		response_bytes; /* client: received, server: sent; `bytes` are the requests' */
 };
 
 /* Distributions that an engine may keep, nanoseconds. */
@@ -107,7 +111,8 @@ struct wp_worker {
 	int abort_fd; /* becomes readable with abort: for those who outlive a stop */
 	int64_t start_ns;
 	/* Page-aligned, buffer_bytes each (wp_plan_buffer_bytes(), at least 4096). `buffer` is filled as
-	 * the plan says and is there when the worker has a sender, `sink` when it has a receiver. */
+	 * the plan says and is there when the worker has a sender, `sink` when it has a receiver; engines
+	 * of transactions have both. */
 	void *buffer, *sink;
 	size_t buffer_bytes;
 	struct wp_live_hist *hist[WP_LOAD_HIST_N]; /* those in engine->hists; NULL the others */

@@ -9,6 +9,7 @@
 #include "load/engine.h"
 
 extern const struct wp_engine wp_engine_null;
+extern const struct wp_engine wp_engine_rr;
 extern const struct wp_engine wp_engine_tcp;
 
 #endif

@@ -123,7 +123,8 @@ static int hists_new(const struct wp_engine *e, struct wp_worker *w)
 static int slot_prepare(struct slot *s)
 {
 	struct wp_worker *w = &s->worker;
-	bool sends = false, receives = false;
+	bool both = s->load->engine->caps & WP_ENGINE_TRANSACTIONS;
+	bool sends = both, receives = both;
 	int r;
 
 	pthread_setname_np(pthread_self(), s->name);
@@ -571,6 +572,8 @@ void wp_load_count(const struct wp_load *l, size_t stream, struct wp_stream_coun
 		GET(jitter_ns),
 		GET(transactions),
 		GET(timeouts),
+		GET(unanswered),
+		GET(response_bytes),
 		.ended = ended,
 		.thread = (unsigned)(stream % l->n_slots),
 	};

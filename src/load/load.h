@@ -54,7 +54,7 @@ struct wp_stream_count {
 	unsigned thread;
 	/* As in struct wp_stream_counters. */
 	uint64_t packets, expected, out_of_order, duplicated, late, socket_drops, send_drops,
-		shortfall_packets, jitter_ns, transactions, timeouts;
+		shortfall_packets, jitter_ns, transactions, timeouts, unanswered, response_bytes;
 };
 
 int wp_load_new(const struct wp_load_spec *spec, struct wp_load **ret,

@@ -131,6 +131,11 @@ static int check_rr(const struct wp_plan *p, struct wp_err *err)
 		return wp_err_set(
 			err, -EINVAL,
 			"the time to wait for a response must be between 1 ms and an hour");
+	if (p->limit_bytes % p->length_bytes ||
+	    (p->limit_bytes && p->limit_bytes / p->length_bytes < p->streams))
+		return wp_err_set(
+			err, -EINVAL,
+			"an amount must be a whole number of requests, at least one for each connection");
 	if (p->check)
 		return wp_err_set(err, -EINVAL, "--check is for tcp");
 	return p->transport == WP_UDP ? check_no_tcp_options(p, err) : 0;

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The request/response engine: preparation, the list of streams that may ask, and the accounts.
+ */
+#include "load/rr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+
+#include "load/engines.h"
+
+#define CACHE_LINE 64
+/* Up to so many connections of a thread a spinning one asks each socket; beyond, epoll knows sooner. */
+#define SPIN_DIRECT_MAX 4
+
+/* ---- open and close ---- */
+
+static int check_sizes(const struct wp_stream *s, const struct wp_plan *p, struct wp_err *err)
+{
+	if (p->response_bytes < 1 || p->response_bytes > WP_MAX_LENGTH_BYTES)
+		return wp_err_set(err, -EINVAL, "a response of %llu bytes; 1 to %u are possible",
+				  (unsigned long long)p->response_bytes, WP_MAX_LENGTH_BYTES);
+	if (p->outstanding < 1 || p->outstanding > WP_MAX_OUTSTANDING)
+		return wp_err_set(err, -EINVAL, "%u requests under way; 1 to %d are possible",
+				  p->outstanding, WP_MAX_OUTSTANDING);
+	if ((uint64_t)p->streams * p->outstanding > RR_MAX_UNDER_WAY)
+		return wp_err_set(
+			err, -EINVAL,
+			"%u connections with %u requests under way each are more than %u together",
+			p->streams, p->outstanding, RR_MAX_UNDER_WAY);
+	if (s->limit_bytes % p->length_bytes)
+		return wp_err_set(
+			err, -EINVAL,
+			"an amount of %llu bytes is not a whole number of requests of %llu bytes",
+			(unsigned long long)s->limit_bytes, (unsigned long long)p->length_bytes);
+	return 0;
+}
+
+static int open_tcp(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err)
+{
+	struct rr_stream *x = rr_ctx(s);
+	size_t bytes =
+		(p->outstanding * sizeof(*x->due_ns) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+
+	/* The last piece of a message must not wait for the acknowledgement of the piece before it. Sockets
+	 * that are not TCP's refuse, and have no such wait. */
+	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &(int) { 1 }, sizeof(int));
+	if (!rr_asks(s))
+		return 0;
+	x->due_ns = aligned_alloc(CACHE_LINE, bytes);
+	return x->due_ns ? 0 : wp_err_sys(err, -ENOMEM, "stream %u", s->index + 1);
+}
+
+static int set_busy_poll(const struct wp_stream *s, const struct wp_plan *p, struct wp_err *err)
+{
+	int us = (int)p->busy_poll_us;
+
+	if (us == 0 || setsockopt(s->fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)) == 0)
+		return 0;
+	if (errno == EPERM)
+		return wp_err_set(
+			err, -EPERM,
+			"busy polling for %d us (SO_BUSY_POLL) needs root (CAP_NET_ADMIN)", us);
+	return wp_err_sys(err, -errno, "cannot poll busily for %d us (SO_BUSY_POLL)", us);
+}
+
+static int rr_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err)
+{
+	struct rr_stream *x = rr_ctx(s);
+	int r = check_sizes(s, p, err);
+
+	if (r < 0)
+		return r;
+	x->conn = (struct rr_conn) { .s = s, .fd = s->fd };
+	x->limit = s->limit_bytes ? s->limit_bytes / p->length_bytes : UINT64_MAX;
+	if (fcntl(s->fd, F_GETFL) < 0)
+		return wp_err_sys(err, -errno, "stream %u", s->index + 1);
+	r = set_busy_poll(s, p, err);
+	return r < 0 ? r : open_tcp(s, p, err);
+}
+
+static void rr_close(struct wp_stream *s)
+{
+	struct rr_stream *x = rr_ctx(s);
+
+	free(x->due_ns);
+	x->due_ns = NULL;
+}
+
+/* ---- the accounts ---- */
+
+/* Open loop: the requests that are due and will never be begun go to the account of `s`. */
+static void end_line(struct rr_worker *t, struct wp_stream *s)
+{
+	uint64_t room = 0, n;
+
+	if (!t->open_loop || t->line.due_ns == RR_NEVER)
+		return;
+	for (size_t i = 0; i < t->w->n_streams; i++) {
+		const struct rr_stream *x = rr_ctx(t->w->streams[i]);
+
+		if (x->limit == UINT64_MAX)
+			room = UINT64_MAX;
+		if (room != UINT64_MAX)
+			room += x->limit - x->begun;
+	}
+	n = rr_line_end(&t->line, wp_now_ns());
+	rr_bump(&s->count->unanswered, n < room ? n : room);
+}
+
+enum rr_turn rr_end(struct rr_worker *t, struct wp_stream *s, int error)
+{
+	struct rr_stream *x = rr_ctx(s);
+
+	if (wp_stream_ended(s))
+		return RR_ENDED;
+	if (rr_asks(s)) {
+		rr_bump(&s->count->unanswered, x->under_way);
+		if (t->left == 1)
+			end_line(t, s);
+	}
+	/* The socket is the caller's and may live on. */
+	if (x->conn.registered && x->conn.fd >= 0)
+		epoll_ctl(t->epoll_fd, EPOLL_CTL_DEL, x->conn.fd, NULL);
+	x->conn.registered = 0;
+	t->left--;
+	wp_stream_end(s, error);
+	return RR_ENDED;
+}
+
+void rr_note_stop(struct rr_worker *t)
+{
+	if (t->stop_noted)
+		return;
+	t->stop_noted = true;
+	for (size_t i = 0; i < t->w->n_streams; i++) {
+		struct wp_stream *s = t->w->streams[i];
+
+		if (rr_asks(s) && !wp_stream_ended(s)) {
+			end_line(t, s);
+			return;
+		}
+	}
+}
+
+void rr_cut(struct rr_worker *t)
+{
+	rr_note_stop(t);
+	for (size_t i = 0; i < t->w->n_streams; i++)
+		rr_end(t, t->w->streams[i], -ECANCELED);
+}
+
+/* ---- who may ask ---- */
+
+void rr_list(struct rr_worker *t, struct wp_stream *s)
+{
+	struct rr_stream *x = rr_ctx(s);
+
+	if (x->listed || !rr_may_begin(t, s))
+		return;
+	x->listed = true;
+	x->next_listed = NULL;
+	if (t->last_listed)
+		rr_ctx(t->last_listed)->next_listed = s;
+	else
+		t->first_listed = s;
+	t->last_listed = s;
+}
+
+/* Takes the first that still may; NULL. */
+static struct wp_stream *unlist(struct rr_worker *t)
+{
+	while (t->first_listed) {
+		struct wp_stream *s = t->first_listed;
+		struct rr_stream *x = rr_ctx(s);
+
+		t->first_listed = x->next_listed;
+		if (!t->first_listed)
+			t->last_listed = NULL;
+		x->listed = false;
+		if (!wp_stream_ended(s) && rr_may_begin(t, s))
+			return s;
+	}
+	return NULL;
+}
+
+/* What a connection waits for, to epoll. */
+static int watch(struct rr_worker *t, struct rr_conn *c)
+{
+	struct epoll_event e = { .events = c->events, .data.ptr = c };
+
+	if (t->epoll_fd < 0 || c->fd < 0 || c->events == c->registered)
+		return 0;
+	if (epoll_ctl(t->epoll_fd, c->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &e) < 0)
+		return -errno;
+	c->registered = c->events;
+	return 0;
+}
+
+/* Arranges for the next turn. */
+static enum rr_turn settle(struct rr_worker *t, struct wp_stream *s, enum rr_turn turn)
+{
+	int r;
+
+	if (turn == RR_ENDED)
+		return turn;
+	r = watch(t, &rr_ctx(s)->conn);
+	if (r < 0)
+		return rr_end(t, s, r);
+	if (t->open_loop)
+		rr_list(t, s);
+	return RR_WAIT;
+}
+
+enum rr_turn rr_turn(struct rr_worker *t, struct wp_stream *s)
+{
+	return settle(t, s, rr_asks(s) ? t->protocol->ask(t, s) : t->protocol->answer(t, s));
+}
+
+static void give_out_due(struct rr_worker *t, int64_t now)
+{
+	while (t->line.due_ns <= now) {
+		struct wp_stream *s = unlist(t);
+		int64_t due = t->line.due_ns;
+
+		if (!s)
+			return;
+		rr_line_next(&t->line);
+		settle(t, s, t->protocol->begin(t, s, due));
+	}
+}
+
+void rr_on_time(struct rr_worker *t)
+{
+	if (t->open_loop)
+		give_out_due(t, wp_now_ns());
+}
+
+int64_t rr_next_ns(const struct rr_worker *t)
+{
+	return t->open_loop && t->first_listed ? t->line.due_ns : RR_NEVER;
+}
+
+/* ---- the engine ---- */
+
+bool rr_ends_by_stop(const struct rr_worker *t, const struct wp_stream *s)
+{
+	return rr_asks(s) || t->protocol->server_ends_by_stop;
+}
+
+static void line_init(struct rr_worker *t)
+{
+	const struct wp_worker *w = t->w;
+	const struct wp_plan *p = w->plan;
+	const struct rr_line_share share = {
+		.n_streams = p->streams,
+		.first = w->streams[0]->index,
+		.stride = w->n_streams > 1 ? w->streams[1]->index - w->streams[0]->index : 1,
+		.mine = w->n_streams
+	};
+	uint64_t seed = 0;
+
+	if (p->poisson) {
+		/* Without random bytes the clock will do. */
+		if (wp_random_bytes(&seed, sizeof(seed)) < 0)
+			seed = (uint64_t)wp_now_ns() + share.first;
+		rr_line_init_poisson(&t->line, p->rate_mhz, &share, w->start_ns, seed);
+	} else {
+		rr_line_init(&t->line, p->rate_mhz, &share, w->start_ns);
+	}
+	/* The default slack of 50 us would be in every latency. */
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
+
+/* One connection and one request under way: waiting inside the call is fastest. */
+static bool may_block(const struct rr_worker *t)
+{
+	const struct wp_worker *w = t->w;
+	enum wp_wait wait = w->plan->wait;
+
+	if (w->n_streams > 1 || t->outstanding > 1)
+		return false;
+	return wait == WP_WAIT_BLOCK ||
+	       (wait == WP_WAIT_AUTO && (!rr_asks(w->streams[0]) || !t->open_loop));
+}
+
+static int rr_run(struct wp_worker *w)
+{
+	const struct wp_plan *p = w->plan;
+	bool spin = p->wait == WP_WAIT_SPIN;
+	struct rr_worker t = { .w = w,
+			       .protocol = &rr_tcp,
+			       .request_bytes = p->length_bytes,
+			       .response_bytes = p->response_bytes,
+			       .outstanding = p->outstanding,
+			       .flags = MSG_DONTWAIT,
+			       .epoll_fd = -1,
+			       .left = w->n_streams };
+	bool block;
+	int r = 0;
+
+	/* A line is shared out over connections that all ask. */
+	for (size_t i = 1; i < w->n_streams; i++)
+		if (w->streams[i]->role != w->streams[0]->role)
+			return -EINVAL;
+	t.open_loop = rr_asks(w->streams[0]) && p->rate_mhz > 0;
+	if (t.open_loop)
+		line_init(&t);
+	block = may_block(&t) && rr_block_prepare(w->streams[0]->fd);
+	wp_worker_method(w, w->streams[0]->role, block ? "blocking" : spin ? "spin" : "epoll");
+	if (block)
+		rr_block_run(&t);
+	else if (spin && w->n_streams <= SPIN_DIRECT_MAX)
+		rr_spin_run(&t);
+	else
+		r = rr_epoll_run(&t, spin);
+	rr_cut(&t);
+	return r;
+}
+
+const struct wp_engine wp_engine_rr = {
+	.abi = WP_ENGINE_ABI,
+	.name = "rr",
+	.summary = "requests and responses over TCP connections",
+	.caps = WP_ENGINE_SEND | WP_ENGINE_RECEIVE | WP_ENGINE_SOCKETS | WP_ENGINE_TRANSACTIONS,
+	.stream_size = sizeof(struct rr_stream),
+	.hists = 1u << WP_HIST_LATENCY,
+	.open = rr_open,
+	.run = rr_run,
+	.close = rr_close,
+};

@@ -39,6 +39,8 @@ const struct wp_host *wp_doc_cpus_of(const struct wp_run *run, const struct wp_h
 void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts);
 void wp_run_doc_cpus(struct wp_doc *doc, const struct wp_run *run);
+/* Only where a request/response test ran beside the load. */
+void wp_run_doc_latency(struct wp_doc *doc, const struct wp_run *run);
 void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts);
 

@@ -22,8 +22,8 @@
 #include "report/testgolden.h"
 #include "report/text.h"
 
-static const char *const records[] = { "bulk",   "four",   "bidir",   "thousand", "large",
-				       "absent", "failed", "hostile", "long",     "reverse" };
+static const char *const records[] = { "bulk",   "four",    "bidir", "thousand", "large",  "absent",
+				       "failed", "hostile", "long",  "reverse",  "with_rr" };
 
 static void load(const char *name, struct wp_run *run)
 {

@@ -27,8 +27,8 @@ static inline void wp_live_hist_bump(_Atomic uint64_t *to, uint64_t by)
 			      memory_order_relaxed);
 }
 
-/* By the owner only. */
-static inline void wp_live_hist_add(struct wp_live_hist *h, uint64_t ns)
+/* By the owner only: `count` values, at least one. */
+static inline void wp_live_hist_add_n(struct wp_live_hist *h, uint64_t ns, uint64_t count)
 {
 	uint64_t n = atomic_load_explicit(&h->n, memory_order_relaxed);
 
@@ -36,9 +36,14 @@ static inline void wp_live_hist_add(struct wp_live_hist *h, uint64_t ns)
 		atomic_store_explicit(&h->min, ns, memory_order_relaxed);
 	if (n == 0 || ns > atomic_load_explicit(&h->max, memory_order_relaxed))
 		atomic_store_explicit(&h->max, ns, memory_order_relaxed);
-	wp_live_hist_bump(&h->bucket[wp_hist_index(WP_RECORD_HIST_BITS, ns)], 1);
-	wp_live_hist_bump(&h->sum_ns, ns);
-	atomic_store_explicit(&h->n, n + 1, memory_order_release);
+	wp_live_hist_bump(&h->bucket[wp_hist_index(WP_RECORD_HIST_BITS, ns)], count);
+	wp_live_hist_bump(&h->sum_ns, ns * count);
+	atomic_store_explicit(&h->n, n + count, memory_order_release);
+}
+
+static inline void wp_live_hist_add(struct wp_live_hist *h, uint64_t ns)
+{
+	wp_live_hist_add_n(h, ns, 1);
 }
 
 /* Adds what is there to `to`, which has WP_RECORD_HIST_BITS. Its count is that of the buckets. */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "net/packet_pacer.h"
+
+#include "base/clock.h"
+
+#define FRACTION_BITS 32
+#define FP(ns)        ((unsigned __int128)(ns) << FRACTION_BITS)
+#define GROUP_NS      (WP_NS_PER_MS / 4)
+#define BURST_NS      WP_NS_PER_MS
+#define TOLERANCE_NS  (350 * WP_NS_PER_US)
+
+static uint64_t at_least(uint64_t v, uint64_t min)
+{
+	return v < min ? min : v;
+}
+
+static uint64_t at_most(uint64_t v, uint64_t max)
+{
+	return v > max ? max : v;
+}
+
+/* Whole gaps in a time; a division of 64 bits wherever that will do. */
+static uint64_t gaps_in(unsigned __int128 time, uint64_t gap)
+{
+	if (time >> 64 == 0)
+		return (uint64_t)time / gap;
+	time /= gap;
+	return time > UINT64_MAX / 2 ? UINT64_MAX / 2 : (uint64_t)time;
+}
+
+static unsigned __int128 on_line(const struct wp_packet_pacer *p, int64_t now_ns)
+{
+	return now_ns > p->start_ns ? FP(now_ns - p->start_ns) : 0;
+}
+
+void wp_packet_pacer_init(struct wp_packet_pacer *p, uint64_t rate_bps, uint64_t packet_bytes,
+			  uint64_t most_group, int64_t start_ns)
+{
+	unsigned __int128 gap = (FP(8 * WP_NS_PER_S) * packet_bytes + rate_bps / 2) / rate_bps;
+
+	*p = (struct wp_packet_pacer) { .start_ns = start_ns };
+	p->gap = gap > INT64_MAX ? INT64_MAX : at_least((uint64_t)gap, 1);
+	p->short_gap = at_least(p->gap / 11 * 10, 1);
+	p->group = at_least(at_most(gaps_in(FP(GROUP_NS), p->gap), most_group), 1);
+	p->burst = gaps_in(FP(BURST_NS) + p->gap - 1, p->gap);
+}
+
+uint64_t wp_packet_pacer_due(struct wp_packet_pacer *p, int64_t now_ns, uint64_t want)
+{
+	unsigned __int128 now = on_line(p, now_ns), fit = p->fit < now ? now : p->fit;
+	uint64_t due, group = at_most(p->group, want);
+
+	if (now_ns < p->start_ns || now < p->due)
+		return 0;
+	due = gaps_in(now - p->due, p->gap) + 1;
+	if (due > p->burst) {
+		p->shortfall_packets += due - p->burst;
+		p->due += (unsigned __int128)(due - p->burst) * p->gap;
+		due = p->burst;
+	}
+	if (fit > now + FP(TOLERANCE_NS))
+		return 0;
+	due = at_most(due, gaps_in(now + FP(TOLERANCE_NS) - fit, p->short_gap) + 1);
+	return due < group ? 0 : at_most(due, want);
+}
+
+void wp_packet_pacer_sent(struct wp_packet_pacer *p, uint64_t packets, int64_t now_ns)
+{
+	unsigned __int128 now = on_line(p, now_ns);
+
+	p->due += (unsigned __int128)packets * p->gap;
+	if (p->fit < now)
+		p->fit = now;
+	p->fit += (unsigned __int128)packets * p->short_gap;
+}
+
+int64_t wp_packet_pacer_next_ns(const struct wp_packet_pacer *p, uint64_t want)
+{
+	uint64_t more = at_least(at_most(p->group, want), 1) - 1;
+	unsigned __int128 due = p->due + (unsigned __int128)more * p->gap;
+	unsigned __int128 fit = p->fit + (unsigned __int128)more * p->short_gap;
+	unsigned __int128 ns;
+
+	if (fit > due + FP(TOLERANCE_NS))
+		due = fit - FP(TOLERANCE_NS);
+	ns = (due + FP(1) - 1) >> FRACTION_BITS;
+	return ns > (unsigned __int128)(INT64_MAX - p->start_ns) ? INT64_MAX
+								 : p->start_ns + (int64_t)ns;
+}

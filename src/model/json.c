@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/json_stall.h"
 
 #define KEY_MAX      96
 #define MAX_CPUS     8192
@@ -216,6 +217,10 @@ json_t *wp_host_to_json(const struct wp_host *h)
 				 sizeof(*h->cpu_samples)));
 	json_object_set_new(obj, "counters", counts_to_json(h));
 	json_object_set_new(obj, "histograms", histograms_to_json(h));
+	if (wp_host_stalls_to_json(h, obj)) {
+		json_decref(obj);
+		return NULL;
+	}
 	return obj;
 }
 
@@ -302,6 +307,10 @@ json_t *wp_run_to_json(const struct wp_run *run)
 	json_object_set_new(obj, "warnings", strings(run->warnings, run->n_warnings));
 	json_object_set_new(obj, "hosts", hosts);
 	json_object_set_new(obj, "flows", flows);
+	if (wp_run_stalls_to_json(run, obj)) {
+		json_decref(obj);
+		return NULL;
+	}
 	return obj;
 }
 
@@ -563,6 +572,8 @@ int wp_host_from_json(const json_t *json, struct wp_host *ret, struct wp_pool *p
 			     &ret->n_cpu_samples, err);
 	if (!r)
 		r = histograms_from_json(json, ret, pool, err);
+	if (!r)
+		r = wp_host_stalls_from_json(json, ret, pool, err);
 	return r ? r : counts_from_json(json, ret, pool, err);
 }
 
@@ -711,6 +722,8 @@ static int run_from_json(const json_t *json, struct wp_run *run, struct wp_err *
 		r = ledger_from_json(json_object_get(json, "ledger"), run, err);
 	if (!r)
 		r = findings_from_json(json, run, err);
+	if (!r)
+		r = wp_run_stalls_from_json(json, run, err);
 	return r ? r : hosts_and_flows_from_json(json, run, err);
 }
 

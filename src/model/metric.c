@@ -62,6 +62,8 @@ const struct wp_metric wp_metrics[] = {
 	G(mss_bytes, "bytes", WP_NEITHER, "command line", "maximum segment size asked for"),
 	G(dscp, "", WP_NEITHER, "command line", "differentiated services code point"),
 	G(nodelay, "", WP_NEITHER, "command line", "1 = TCP_NODELAY"),
+	GO(stall_s, "s", WP_NEITHER, "command line",
+	   "--stall: progress that stops for so long is a stall"),
 	GO(target_pps, "1/s", WP_NEITHER, "command line",
 	   "udp: paced packets of a stream a second; null = unlimited"),
 	GO(batch, "", WP_NEITHER, "command line", "udp: datagrams a system call asked for"),
@@ -160,6 +162,10 @@ const struct wp_metric wp_metrics[] = {
 	G(sample_interval_s, "s", WP_NEITHER, "observed", "distance of the kernel counter samples"),
 	G(samples_folded, "", WP_NEITHER, "observed",
 	  "how often neighbouring samples were joined to bound memory"),
+	GO(stalls_left_out, "", WP_LOWER, "observed",
+	   "--stall: stalls beyond those that are described"),
+	GO(stall_cpu_pct, "%", WP_LOWER, "CLOCK_THREAD_CPUTIME_ID",
+	   "--stall: what looking for stalls took, of one CPU"),
 #undef S
 #undef SCOPE
 #define S     wp_cpu_use
@@ -429,6 +435,127 @@ const struct wp_metric wp_metrics[] = {
 	G(mean_us, "us", WP_LOWER, HIST, "mean, exact"),
 #undef S
 #undef SCOPE
+#define S     wp_stall
+#define SCOPE WP_SCOPE_STALL
+	L(flow, "", "id of the stream that stood still longest"),
+	G(flows, "", WP_LOWER, "observed", "streams that stood still together"),
+	L(seen_by, "", "client, server or both"),
+	G(start_s, "s", WP_NEITHER, "CLOCK_MONOTONIC",
+	  "when progress stopped, from the start of the test; the sender's view where there is one"),
+	G(length_s, "s", WP_LOWER, "CLOCK_MONOTONIC", "how long nothing moved"),
+	L(ended, "", "progress, stream ended or test ended"),
+	L(cause, "hosts[].stalls",
+	  "carrier_lost, peer_vanished, process_stopped, interrupts_stopped, queue_stuck, window_closed, off_cpu, packets_lost or not_explained"),
+	L(confidence, "", "high, medium or low"),
+	L(says, "", "a sentence"),
+#undef S
+#undef SCOPE
+#define S     wp_stall_view
+#define SCOPE WP_SCOPE_STALL_VIEW
+	L(role, "",
+	  "what this end does in the stream: sender or receiver; process: this process did not run"),
+	L(flow, "", "id of the stream that stood still longest; null = process"),
+	L(ended, "", "progress, stream ended or test ended"),
+	L(interface, "local address of the stream", "that it leaves through"),
+	L(qdisc, "RTM_GETQDISC", "kind of the interface's root queue"),
+	L(stuck_queue, "RTM_GETQDISC, sysfs",
+	  "transmit queue whose watchdog fired, or that kept packets and let none go"),
+	L(tcp_state, TCP_INFO, "of the connection in the end"),
+	G(flows, "", WP_LOWER, "observed", "streams that stood still together"),
+	G(start_s, "s", WP_NEITHER, "CLOCK_MONOTONIC",
+	  "last reading that saw progress, from the start of the test at this end"),
+	G(length_s, "s", WP_LOWER, "CLOCK_MONOTONIC", "until the reading that saw progress again"),
+	G(grain_s, "s", WP_NEITHER, "command line", "time between two readings"),
+	G(gap_s, "s", WP_LOWER, "CLOCK_MONOTONIC",
+	  "longest time between two readings: this process did not run"),
+	G(unacked, "packets", WP_NEITHER, TCP_INFO, "in flight in the end"),
+	G(notsent_bytes, "bytes", WP_NEITHER, TCP_INFO, "queued and not sent in the end"),
+	G(unread_bytes, "bytes", WP_NEITHER, "SIOCINQ",
+	  "receiver: arrived and not read in the end"),
+	G(cwnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "congestion window in the end"),
+	G(mss_bytes, "bytes", WP_NEITHER, TCP_INFO, "maximum segment size"),
+	G(snd_wnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "receiver's window in the end"),
+	G(snd_wnd_before_bytes, "bytes", WP_NEITHER, TCP_INFO, "... at the last progress"),
+	G(rto_us, "us", WP_LOWER, TCP_INFO " tcpi_rto", "longest retransmission timeout"),
+	G(rto_before_us, "us", WP_LOWER, TCP_INFO " tcpi_rto", "... at the last progress"),
+	G(backoff, "", WP_LOWER, TCP_INFO " tcpi_backoff", "most doublings of the timeout"),
+	G(timeouts, "", WP_LOWER, TCP_INFO " tcpi_retransmits", "most timeouts in a row"),
+	G(probes, "", WP_LOWER, TCP_INFO " tcpi_probes", "most unanswered probes"),
+	C(retransmits, "packets", WP_LOWER, TCP_INFO, "segments sent again meanwhile"),
+	C(called_bytes, "bytes", WP_NEITHER, "application",
+	  "moved by the program's system calls meanwhile"),
+	G(cpu_pct, "%", WP_NEITHER, SCHED, "time of its thread on a CPU"),
+	G(run_delay_pct, "%", WP_LOWER, SCHED, "time that it was runnable but waited for a CPU"),
+	C(carrier_changes, "", WP_LOWER, "IFLA_CARRIER_CHANGES",
+	  "times that the interface's carrier came or went"),
+	G(carrier_down_s, "s", WP_LOWER, "IFLA_CARRIER", "time that it was seen without carrier"),
+	C(tx_packets, "packets", WP_NEITHER, "RTM_GETSTATS", "sent by the interface"),
+	C(rx_packets, "packets", WP_NEITHER, "RTM_GETSTATS", "received by it"),
+	C(tx_dropped, "packets", WP_LOWER, "RTM_GETSTATS", "dropped by it, errors included"),
+	C(rx_dropped, "packets", WP_LOWER, "RTM_GETSTATS", "received and dropped, errors included"),
+	C(tx_timeouts, "", WP_LOWER, "queues/tx-*/tx_timeout",
+	  "times that the transmit watchdog fired"),
+	G(least_queued_packets, "packets", WP_LOWER, "RTM_GETQDISC",
+	  "fewest waiting in the root queue"),
+	G(most_queued_packets, "packets", WP_LOWER, "RTM_GETQDISC", "most waiting there"),
+	C(dequeued_packets, "packets", WP_NEITHER, "RTM_GETQDISC", "that left it"),
+	C(queue_drops, "packets", WP_LOWER, "RTM_GETQDISC", "that it dropped"),
+	C(requeues, "packets", WP_LOWER, "RTM_GETQDISC", "that the driver gave back"),
+	C(softnet_dropped, "packets", WP_LOWER, "/proc/net/softnet_stat",
+	  "dropped at a CPU's backlog"),
+	C(softnet_squeezed, "", WP_LOWER, "/proc/net/softnet_stat",
+	  "polls that ran out of budget or time"),
+#undef S
+#undef SCOPE
+#define S     wp_stall_reading
+#define SCOPE WP_SCOPE_STALL_READING
+	L(phase, "", "before, during or after"),
+	G(start_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "start, from the start of the test"),
+	G(end_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "end"),
+	C(moved_bytes, "bytes", WP_HIGHER, "application, " TCP_INFO,
+	  "progress of all streams of this end"),
+	G(unacked, "packets", WP_NEITHER, TCP_INFO, "of the stream that stood still first"),
+	G(notsent_bytes, "bytes", WP_NEITHER, TCP_INFO, "queued and not sent"),
+	G(snd_wnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "receiver's window"),
+	G(cwnd_bytes, "bytes", WP_NEITHER, TCP_INFO, "congestion window"),
+	G(rto_us, "us", WP_LOWER, TCP_INFO, "retransmission timeout"),
+	G(backoff, "", WP_LOWER, TCP_INFO, "doublings of it"),
+	G(timeouts, "", WP_LOWER, TCP_INFO, "timeouts in a row"),
+	G(probes, "", WP_LOWER, TCP_INFO, "unanswered probes"),
+	G(cpu_pct, "%", WP_NEITHER, SCHED, "its thread on a CPU"),
+	G(run_delay_pct, "%", WP_LOWER, SCHED, "its thread waiting for one"),
+	C(interrupts, "", WP_NEITHER, "/proc/interrupts", "of devices, all CPUs"),
+	C(net_rx, "", WP_NEITHER, "/proc/softirqs", "receive softirqs, all CPUs"),
+	C(net_tx, "", WP_NEITHER, "/proc/softirqs", "transmit softirqs, all CPUs"),
+	C(softnet_processed, "packets", WP_NEITHER, "/proc/net/softnet_stat",
+	  "packets taken by the CPUs"),
+	C(softnet_dropped, "packets", WP_LOWER, "/proc/net/softnet_stat", "dropped: backlog full"),
+	C(softnet_squeezed, "", WP_LOWER, "/proc/net/softnet_stat",
+	  "polls that ran out of budget or time"),
+	M("carrier", carrier, "bool", WP_GAUGE, WP_HIGHER, "IFLA_CARRIER", "at the end"),
+	C(carrier_changes, "", WP_LOWER, "IFLA_CARRIER_CHANGES", "times that it came or went"),
+	C(tx_packets, "packets", WP_NEITHER, "RTM_GETSTATS", "sent by the interface"),
+	C(rx_packets, "packets", WP_NEITHER, "RTM_GETSTATS", "received by it"),
+	C(tx_dropped, "packets", WP_LOWER, "RTM_GETSTATS", "dropped by it, errors included"),
+	C(rx_dropped, "packets", WP_LOWER, "RTM_GETSTATS", "received and dropped, errors included"),
+	G(queued_packets, "packets", WP_LOWER, "RTM_GETQDISC",
+	  "waiting in the root queue at the end"),
+	C(dequeued_packets, "packets", WP_NEITHER, "RTM_GETQDISC", "that left it"),
+	C(queue_drops, "packets", WP_LOWER, "RTM_GETQDISC", "that it dropped"),
+	C(requeues, "packets", WP_LOWER, "RTM_GETQDISC", "that the driver gave back"),
+#undef S
+#undef SCOPE
+#define S     wp_stall_line
+#define SCOPE WP_SCOPE_STALL_LINE
+	L(name, "/proc/interrupts, /proc/softirqs", "number and driver's name, or the softirq's"),
+	G(cpu, "", WP_NEITHER, "", "CPU number"),
+	G(before_per_s, "1/s", WP_NEITHER, "", "a second before the stall"),
+	G(during_per_s, "1/s", WP_NEITHER, "", "... while nothing moved"),
+	G(after_per_s, "1/s", WP_NEITHER, "", "... after it"),
+	M("device", device, "bool", WP_GAUGE, WP_NEITHER, "sysfs, /proc/interrupts",
+	  "an interrupt of the interface that the stream uses"),
+#undef S
+#undef SCOPE
 };
 
 const size_t wp_n_metrics = sizeof(wp_metrics) / sizeof(wp_metrics[0]);
@@ -456,6 +583,10 @@ const char *wp_scope_name(enum wp_scope scope)
 		[WP_SCOPE_TOTAL] = "total",
 		[WP_SCOPE_LEDGER] = "ledger",
 		[WP_SCOPE_HISTOGRAM] = "histogram",
+		[WP_SCOPE_STALL] = "stall",
+		[WP_SCOPE_STALL_VIEW] = "stall_view",
+		[WP_SCOPE_STALL_READING] = "stall_reading",
+		[WP_SCOPE_STALL_LINE] = "stall_line",
 	};
 
 	return scope < WP_SCOPE_N ? names[scope] : "?";

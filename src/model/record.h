@@ -16,6 +16,7 @@
 
 #include "base/pool.h"
 #include "model/num.h"
+#include "model/stall.h"
 #include "stats/hist.h"
 
 #define WP_RUN_SCHEMA "whyperf.run/1"
@@ -46,6 +47,7 @@ struct wp_test {
 	struct wp_num streams, duration_s, omit_s, interval_s, length_bytes, target_bps,
 		limit_bytes;
 	struct wp_num window_bytes, mss_bytes, dscp, nodelay;
+	struct wp_num stall_s;                                                    /* --stall */
 	struct wp_num target_pps, batch, busy_poll_us, gso, gro, connected, spin; /* udp */
 	const char *arrivals; /* rr: closed loop | even | poisson */
 	const char *wait;     /* rr: auto | block | epoll | spin */
@@ -144,6 +146,10 @@ struct wp_host {
 	size_t n_counts;
 	struct wp_histogram *histograms;
 	size_t n_histograms;
+	struct wp_stall_view *stalls; /* as this end saw them */
+	size_t n_stalls;
+	struct wp_num stalls_left_out;        /* beyond WP_MAX_STALLS; absent without --stall */
+	struct wp_num stall_cpu_pct;          /* what looking for them took, of one CPU */
 	struct wp_num wall_s;                 /* length of the window that cpus[] covers */
 	struct wp_num app_cpu_s;              /* CPU time of the threads that moved data */
 	struct wp_num cost_us_per_kb;         /* app thread CPU time per 1024 bytes of this end */
@@ -278,6 +284,8 @@ struct wp_run {
 	size_t n_flows;
 	struct wp_total total;
 	struct wp_ledger ledger;
+	struct wp_stall *stalls; /* both ends' views together, by time */
+	size_t n_stalls;
 	struct wp_finding *findings;
 	size_t n_findings;
 	const char **warnings; /* sentences; nothing is dropped silently */

@@ -136,6 +136,8 @@ const struct wp_metric wp_metrics[] = {
 	L(same_machine_as, "boot id", "role of the other end when both are on one machine"),
 	L(placement_note, "observed", "what was asked for and not honoured"),
 	L(sampling_note, "observed", "where sampling the counters was not as asked for"),
+	LO(path_device, "routes", "udp: interface that leads to the other end"),
+	LO(path_note, "observed", "udp: which of path_counters could not be read"),
 	L(app_to_peer, "hwloc, observed CPUs",
 	  "distance from this end's application CPU to the other end's, where both are on one machine"),
 	L(app_to_rx, "hwloc, SO_INCOMING_CPU",
@@ -418,6 +420,9 @@ const struct wp_metric wp_metrics[] = {
 	  "taken from it by the receivers"),
 	C(unexplained_packets, "packets", WP_LOWER, "sent - delivered - stages",
 	  "what no counter explains"),
+	CO(refused_packets, "packets", WP_LOWER, "ENOBUFS with IP_RECVERR",
+	   "datagrams that the sender's kernel did not take: not among sent_packets"),
+	LO(refused_by, "counters of the sender's host", "where it dropped them"),
 #undef S
 #undef SCOPE
 #define S     wp_histogram

@@ -142,8 +142,15 @@ struct wp_host {
 	size_t n_cpu_samples;
 	struct wp_thread_use *threads;
 	size_t n_threads;
-	struct wp_count *counts;
+	struct wp_count *counts; /* in the measured window */
 	size_t n_counts;
+	/* On the datagrams' way through this host, over the whole run with its warm-up and tail: what the ledger is
+	 * made from. Only those that moved. */
+	struct wp_count *path_counts;
+	size_t n_path_counts;
+	const char
+		*path_device; /* the interface that leads to the other end; NULL = not looked for */
+	const char *path_note; /* which of them could not be read; NULL = all were */
 	struct wp_histogram *histograms;
 	size_t n_histograms;
 	struct wp_stall_view *stalls; /* as this end saw them */
@@ -243,6 +250,9 @@ struct wp_stage {
 
 struct wp_ledger {
 	struct wp_num sent_packets, delivered_packets, unexplained_packets;
+	/* Datagrams that the sender's kernel refused (ENOBUFS): not in sent_packets, and where it dropped them. */
+	struct wp_num refused_packets;
+	const char *refused_by;
 	struct wp_stage *stages;
 	size_t n_stages;
 };

@@ -81,7 +81,9 @@ static int rr_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *
 	if (fcntl(s->fd, F_GETFL) < 0)
 		return wp_err_sys(err, -errno, "stream %u", s->index + 1);
 	r = set_busy_poll(s, p, err);
-	return r < 0 ? r : open_tcp(s, p, err);
+	if (r < 0)
+		return r;
+	return p->transport == WP_UDP ? rr_udp_open(s, p, err) : open_tcp(s, p, err);
 }
 
 static void rr_close(struct wp_stream *s)
@@ -89,7 +91,9 @@ static void rr_close(struct wp_stream *s)
 	struct rr_stream *x = rr_ctx(s);
 
 	free(x->due_ns);
+	free(x->slots);
 	x->due_ns = NULL;
+	x->slots = NULL;
 }
 
 /* ---- the accounts ---- */
@@ -121,6 +125,8 @@ enum rr_turn rr_end(struct rr_worker *t, struct wp_stream *s, int error)
 		return RR_ENDED;
 	if (rr_asks(s)) {
 		rr_bump(&s->count->unanswered, x->under_way);
+		if (t->protocol->ended)
+			t->protocol->ended(t, s);
 		if (t->left == 1)
 			end_line(t, s);
 	}
@@ -237,13 +243,18 @@ static void give_out_due(struct rr_worker *t, int64_t now)
 
 void rr_on_time(struct rr_worker *t)
 {
+	rr_read_clock(t);
+	if (t->timer_ns <= t->now_ns)
+		t->protocol->on_time(t);
 	if (t->open_loop)
-		give_out_due(t, wp_now_ns());
+		give_out_due(t, t->now_ns);
 }
 
 int64_t rr_next_ns(const struct rr_worker *t)
 {
-	return t->open_loop && t->first_listed ? t->line.due_ns : RR_NEVER;
+	int64_t due = t->open_loop && t->first_listed ? t->line.due_ns : RR_NEVER;
+
+	return due < t->timer_ns ? due : t->timer_ns;
 }
 
 /* ---- the engine ---- */
@@ -294,12 +305,13 @@ static int rr_run(struct wp_worker *w)
 	const struct wp_plan *p = w->plan;
 	bool spin = p->wait == WP_WAIT_SPIN;
 	struct rr_worker t = { .w = w,
-			       .protocol = &rr_tcp,
+			       .protocol = p->transport == WP_UDP ? &rr_udp : &rr_tcp,
 			       .request_bytes = p->length_bytes,
 			       .response_bytes = p->response_bytes,
 			       .outstanding = p->outstanding,
 			       .flags = MSG_DONTWAIT,
 			       .epoll_fd = -1,
+			       .timer_ns = RR_NEVER,
 			       .left = w->n_streams };
 	bool block;
 	int r = 0;
@@ -311,6 +323,8 @@ static int rr_run(struct wp_worker *w)
 	t.open_loop = rr_asks(w->streams[0]) && p->rate_mhz > 0;
 	if (t.open_loop)
 		line_init(&t);
+	if (p->transport == WP_UDP)
+		rr_udp_prepare(&t);
 	block = may_block(&t) && rr_block_prepare(w->streams[0]->fd);
 	wp_worker_method(w, w->streams[0]->role, block ? "blocking" : spin ? "spin" : "epoll");
 	if (block)
@@ -326,7 +340,7 @@ static int rr_run(struct wp_worker *w)
 const struct wp_engine wp_engine_rr = {
 	.abi = WP_ENGINE_ABI,
 	.name = "rr",
-	.summary = "requests and responses over TCP connections",
+	.summary = "requests and responses over TCP connections or in datagrams",
 	.caps = WP_ENGINE_SEND | WP_ENGINE_RECEIVE | WP_ENGINE_SOCKETS | WP_ENGINE_TRANSACTIONS,
 	.stream_size = sizeof(struct rr_stream),
 	.hists = 1u << WP_HIST_LATENCY,

@@ -43,16 +43,15 @@ struct rr_conn {
 	bool would_block;    /* the last turn ended because a call would have had to wait */
 };
 
-/* A request of a datagram connection. Its id on the wire is generation * outstanding + number of the slot. */
+/* A request of a datagram connection (rr_udp.c); 64 bytes. */
 struct rr_slot {
 	struct wp_stream *s;
 	int64_t due_ns, sent_ns;
-	uint64_t generation;
-	uint64_t
-		lost; /* bit i: that of i + 1 generations ago timed out, and its response has not come */
-	struct rr_slot *before,
-		*behind; /* in the thread's list of those under way, oldest first; the
-					    free ones of a stream by `behind` */
+	uint64_t generation; /* of the request that has the slot, or had it last */
+	/* Bit i: the request of i generations ago timed out, and its response has not come since. */
+	uint64_t lost;
+	/* In the thread's list of those under way, oldest first; free ones in the stream's by `behind`. */
+	struct rr_slot *before, *behind;
 	bool under_way;
 };
 
@@ -72,6 +71,12 @@ struct rr_stream {
 	uint64_t got;     /* bytes of the oldest response (of the newest request) */
 	uint64_t written; /* who answers: of the oldest response */
 	bool half_closed; /* who answers: no more requests will come */
+	/* UDP */
+	struct rr_slot *slots; /* plan->outstanding */
+	struct rr_slot *first_free, *last_free;
+	struct rr_slot *unsent; /* the socket takes no more: this one waits to be sent */
+	bool owes;              /* who answers: ... this one */
+	uint64_t owed_id;
 	/* contexts of other threads' streams are next to this one */
 	char apart[64];
 };
@@ -85,10 +90,14 @@ struct rr_protocol {
 	enum rr_turn (*answer)(struct rr_worker *t, struct wp_stream *s);
 	/* Begins a request of a stream that may, and sends what can be sent. */
 	enum rr_turn (*begin)(struct rr_worker *t, struct wp_stream *s, int64_t due_ns);
-	bool server_ends_by_stop; /* else at the end of the stream */
+	void (*on_time)(
+		struct rr_worker *t); /* rr_worker.timer_ns has passed; NULL = has no timers */
+	void (*ended)(struct rr_worker *t,
+		      struct wp_stream *s); /* that asked; NULL = nothing to do */
+	bool server_ends_by_stop;           /* else at the end of the stream */
 };
 
-extern const struct rr_protocol rr_tcp;
+extern const struct rr_protocol rr_tcp, rr_udp;
 
 struct rr_worker {
 	struct wp_worker *w;
@@ -102,6 +111,11 @@ struct rr_worker {
 	size_t left;  /* streams that have not ended */
 	struct rr_line line;
 	struct wp_stream *first_listed, *last_listed; /* may begin a request */
+	int64_t now_ns;                               /* the newest reading of the clock */
+	int64_t timer_ns; /* when protocol->on_time() is to be called; RR_NEVER */
+	/* UDP */
+	unsigned id_bytes, slot_bits; /* of an id, that both messages have room for; of its slot */
+	struct rr_slot *oldest, *newest; /* sent and without a response, in order of sending */
 };
 
 static inline struct rr_stream *rr_ctx(const struct wp_stream *s)
@@ -118,7 +132,8 @@ static inline bool rr_may_begin(const struct rr_worker *t, const struct wp_strea
 {
 	const struct rr_stream *x = rr_ctx(s);
 
-	return x->under_way < t->outstanding && x->begun < x->limit && !wp_worker_stopping(t->w);
+	return x->under_way < t->outstanding && x->begun < x->limit && !x->unsent &&
+	       !wp_worker_stopping(t->w);
 }
 
 /* Nothing is under way and nothing more will be asked. */
@@ -154,6 +169,17 @@ static inline void rr_count_response(struct wp_stream *s, uint64_t bytes)
 
 /* ---- for the protocols ---- */
 
+static inline bool rr_blocks(const struct rr_worker *t)
+{
+	return !(t->flags & MSG_DONTWAIT);
+}
+
+static inline int64_t rr_read_clock(struct rr_worker *t)
+{
+	t->now_ns = wp_now_ns();
+	return t->now_ns;
+}
+
 /* Ends a stream, with its account. */
 enum rr_turn rr_end(struct rr_worker *t, struct wp_stream *s, int error);
 /* Open loop: puts a stream into the list of those that may begin a request, if it may. */
@@ -180,5 +206,10 @@ int rr_epoll_run(struct rr_worker *t, bool spin);
 void rr_spin_run(struct rr_worker *t);
 /* Makes calls of a socket wait, but for a few ms at most. Whether it worked. */
 bool rr_block_prepare(int fd);
+
+/* ---- rr_udp.c ---- */
+
+int rr_udp_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err);
+void rr_udp_prepare(struct rr_worker *t);
 
 #endif

@@ -29,7 +29,7 @@ static void wait_for(struct rr_worker *t, struct wp_stream *s)
 {
 	struct rr_conn *c = &rr_ctx(s)->conn;
 	/* After a stop wake_fd is readable for good. */
-	bool stoppable = rr_ends_by_stop(t, s) && !wp_worker_stopping(t->w);
+	bool stoppable = rr_ends_by_stop(t, s) && !t->stop_noted;
 	struct pollfd p[2] = {
 		{ .fd = c->fd, .events = (short)c->events },
 		{ .fd = stoppable ? t->w->wake_fd : t->w->abort_fd, .events = POLLIN },

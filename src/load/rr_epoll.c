@@ -20,17 +20,21 @@ static void turn_of(struct rr_worker *t, struct wp_stream *s)
 
 static int wait_events(struct rr_worker *t, bool spin, struct epoll_event *events)
 {
-	int64_t next = rr_next_ns(t), left;
+	int64_t next = spin ? 0 : rr_next_ns(t), left;
 	struct pollfd p = { .fd = t->epoll_fd, .events = POLLIN };
 	struct timespec ts;
+	int n;
 
 	if (spin)
 		return epoll_wait(t->epoll_fd, events, EVENTS_MAX, 0);
 	if (next == RR_NEVER)
 		return epoll_wait(t->epoll_fd, events, EVENTS_MAX, -1);
-	/* ppoll() has a finer clock than epoll_wait(). */
 	left = next - wp_now_ns();
 	ts = wp_ns_to_timespec(left > 0 ? left : 0);
+	n = epoll_pwait2(t->epoll_fd, events, EVENTS_MAX, &ts, NULL);
+	if (n >= 0 || errno != ENOSYS)
+		return n;
+	/* Before Linux 5.11: epoll_wait() alone has too coarse a clock. */
 	return ppoll(&p, 1, &ts, NULL) > 0 ? epoll_wait(t->epoll_fd, events, EVENTS_MAX, 0) : 0;
 }
 

@@ -35,7 +35,7 @@ static int flush(struct rr_worker *t, struct wp_stream *s)
 			rr_count_response(s, (uint64_t)n);
 			x->written += (uint64_t)n;
 		}
-		if ((size_t)n < len && (t->flags & MSG_DONTWAIT))
+		if ((size_t)n < len && !rr_blocks(t))
 			return 0;
 	}
 	return 1;
@@ -53,8 +53,8 @@ static void add_request(struct rr_worker *t, struct rr_stream *x, int64_t due_ns
 	x->to_send += t->request_bytes;
 }
 
-/* Reads responses: their number, and when; -errno. */
-static int receive(struct rr_worker *t, struct wp_stream *s, int64_t *ret_now)
+/* Reads responses: their number (then t->now_ns is when), or -errno. */
+static int receive(struct rr_worker *t, struct wp_stream *s)
 {
 	struct rr_stream *x = rr_ctx(s);
 	uint64_t want = x->under_way * t->response_bytes - x->got;
@@ -77,9 +77,9 @@ static int receive(struct rr_worker *t, struct wp_stream *s, int64_t *ret_now)
 	x->got += (uint64_t)n;
 	if (x->got < t->response_bytes)
 		return 0;
-	*ret_now = wp_now_ns();
+	rr_read_clock(t);
 	while (x->got >= t->response_bytes) {
-		rr_count_transaction(t, s, x->due_ns[x->oldest], *ret_now);
+		rr_count_transaction(t, s, x->due_ns[x->oldest], t->now_ns);
 		x->oldest = x->oldest + 1 < t->outstanding ? x->oldest + 1 : 0;
 		x->under_way--;
 		x->got -= t->response_bytes;
@@ -115,24 +115,22 @@ static enum rr_turn tcp_begin(struct rr_worker *t, struct wp_stream *s, int64_t 
 static enum rr_turn tcp_ask(struct rr_worker *t, struct wp_stream *s)
 {
 	struct rr_stream *x = rr_ctx(s);
-	bool blocking = !(t->flags & MSG_DONTWAIT);
-	int64_t now = 0;
 	int r = 0;
 
 	x->conn.would_block = false;
 	/* With one request under way there is no response before it is written; who blocks must not wait for it. */
-	if ((x->under_way > 0 && !(blocking && x->to_send > 0)) || x->conn.happened)
-		r = receive(t, s, &now);
+	if ((x->under_way > 0 && !(rr_blocks(t) && x->to_send > 0)) || x->conn.happened)
+		r = receive(t, s);
 	x->conn.happened = 0;
 	if (r < 0)
 		return rr_end(t, s, r);
 	if (rr_is_done(t, s))
 		return finish_ask(t, s);
 	if (!t->open_loop && rr_may_begin(t, s)) {
-		if (now == 0)
-			now = wp_now_ns();
+		if (r == 0)
+			rr_read_clock(t);
 		while (rr_may_begin(t, s))
-			add_request(t, x, now);
+			add_request(t, x, t->now_ns);
 	}
 	return go_on(t, s);
 }
@@ -179,13 +177,12 @@ static void count_answers(struct rr_worker *t, struct wp_stream *s)
 static enum rr_turn tcp_answer(struct rr_worker *t, struct wp_stream *s)
 {
 	struct rr_stream *x = rr_ctx(s);
-	bool blocking = !(t->flags & MSG_DONTWAIT);
 	int r = 0;
 
 	x->conn.would_block = false;
 	x->conn.happened = 0;
 	/* Who reads blocking writes first what it owes. */
-	if (!x->half_closed && !(blocking && x->to_send > 0))
+	if (!x->half_closed && !(rr_blocks(t) && x->to_send > 0))
 		r = take_requests(t, s);
 	if (r == 0 && x->to_send > 0) {
 		r = flush(t, s);

@@ -15,7 +15,7 @@
 #define MAX_LISTEN_FDS   8
 
 struct serve_config {
-	int64_t port, max_duration_ns, idle_timeout_ns;
+	int64_t port, data_port, max_duration_ns, idle_timeout_ns;
 	uint64_t max_rate_bps, max_clients;
 	const char *bind_host, *key_file;
 	bool one_off, quiet;
@@ -26,6 +26,9 @@ struct serve_config {
 static const struct wp_opt options[] = {
 	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 0, .max = 65535,
 	  .group = "Network", .help = "port to listen on; 0 = any free one" },
+	{ "data-port", 0, WP_OPT_INT, OFF(data_port), .arg = "PORT", .def = "0", .min = 0,
+	  .max = 65535, .group = "Network",
+	  .help = "port for rr --connect, of one test at a time; 0 = any free one" },
 	{ "bind", 'B', WP_OPT_STRING, OFF(bind_host), .arg = "ADDR", .group = "Network",
 	  .help = "listen on this address only" },
 	{ "key", 0, WP_OPT_STRING, OFF(key_file), .arg = "FILE", .group = "Network",
@@ -84,10 +87,12 @@ static unsigned inherited_sockets(int fds[static MAX_LISTEN_FDS])
 		return 0;
 	for (uint64_t i = 0; i < n && i < MAX_LISTEN_FDS; i++) {
 		int fd = SYSTEMD_FIRST_FD + (int)i;
-		int listening = 0;
-		socklen_t len = sizeof(listening);
+		int listening = 0, type = 0;
+		socklen_t len = sizeof(int);
 
-		if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) || !listening)
+		if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) ||
+		    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) ||
+		    (!listening && type != SOCK_DGRAM))
 			continue;
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		fds[found++] = fd;
@@ -104,6 +109,7 @@ static int run(const void *config, const struct wp_operands *operands, struct wp
 	struct wp_server_config server = {
 		.bind_host = c->bind_host,
 		.port = (uint16_t)c->port,
+		.data_port = (uint16_t)c->data_port,
 		.one_off = c->one_off,
 		.max_duration_ns = c->max_duration_ns,
 		.max_rate_bps = c->max_rate_bps,
@@ -129,10 +135,12 @@ const struct wp_command wp_cmd_serve = {
 	.group = "Measure",
 	.operands = "",
 	.summary = "be the other end, for many clients at once",
-	.about = "Listens on one TCP port for control and data connections. Clients that vanish,\n"
-		 "say nothing or send nonsense cost a timeout and nothing else. SIGTERM ends\n"
-		 "cleanly. Data goes only to the address that made the control connection. Under\n"
-		 "systemd with socket activation the inherited socket is used.",
+	.about =
+		"Listens on one TCP port for control and data connections, and on the UDP port of\n"
+		"that number for tests over UDP; rr --connect needs one port more (--data-port).\n"
+		"Clients that vanish, say nothing or send nonsense cost a timeout and nothing\n"
+		"else. SIGTERM ends cleanly. Data goes only to the address that made the control\n"
+		"connection. Under systemd with socket activation the inherited sockets are used.",
 	.examples = "  whyperf serve                          on port 9497, all addresses\n"
 		    "  whyperf serve --one-off -B 127.0.0.1   one test, from this machine only\n"
 		    "  whyperf serve --key /etc/whyperf.key   only clients that have the key\n",

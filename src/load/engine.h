@@ -94,7 +94,9 @@ struct wp_stream {
 	enum wp_stream_role role;
 	uint64_t limit_bytes; /* sender: stop after exactly these; 0 = none */
 	struct wp_addr
-		remote; /* length 0 = the socket is connected; else whom to send or connect to */
+		remote; /* length 0 = the socket is connected; else whom to send or connect to, or (a
+			   listening socket) whom alone to serve, whatever the port */
+	struct wp_addr local; /* with fd -1: where to connect from, port 0; length 0 = anywhere */
 	struct wp_stream_counters *count;
 	unsigned index;
 	struct wp_load *load;

@@ -306,6 +306,17 @@ bool wp_addr_same_host(const struct wp_addr *a, const struct wp_addr *b)
 	return as_v6(a, &x) && as_v6(b, &y) && memcmp(&x, &y, sizeof(x)) == 0;
 }
 
+void wp_addr_unmap(struct wp_addr *a)
+{
+	struct wp_addr v4 = { .v4 = { .sin_family = AF_INET }, .len = sizeof(v4.v4) };
+
+	if (a->sa.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr))
+		return;
+	v4.v4.sin_port = a->v6.sin6_port;
+	memcpy(&v4.v4.sin_addr, &a->v6.sin6_addr.s6_addr[12], sizeof(v4.v4.sin_addr));
+	*a = v4;
+}
+
 bool wp_addr_is_loopback(const struct wp_addr *a)
 {
 	struct in6_addr x;

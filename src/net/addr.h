@@ -55,6 +55,8 @@ uint16_t wp_addr_port(const struct wp_addr *a);
 void wp_addr_set_port(struct wp_addr *a, uint16_t port);
 /* Same machine address, whatever the ports; an IPv4 address equals its IPv4-mapped IPv6 form. */
 bool wp_addr_same_host(const struct wp_addr *a, const struct wp_addr *b);
+/* An IPv4-mapped IPv6 address becomes the IPv4 one; others stay. */
+void wp_addr_unmap(struct wp_addr *a);
 bool wp_addr_is_loopback(const struct wp_addr *a);
 
 /* "10.97.0.1:43210", "[fd97::1]:5201", "[fe80::1%eth0]:1"; IPv4-mapped addresses as IPv4; without

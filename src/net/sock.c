@@ -14,6 +14,7 @@
 #include "base/file.h"
 
 #define LISTEN_BACKLOG    1024 /* 1,000 streams may arrive at once; somaxconn lowers it */
+#define GROUP_BACKLOG     WP_MAX_CONNECTIONS /* may all come at once; likewise */
 #define BIND_LOOKUP_NS    (5 * WP_NS_PER_S)
 #define MAX_POLL_SLEEP_NS (3600 * WP_NS_PER_S)
 
@@ -126,6 +127,42 @@ int wp_sock_listen(const char *bind_host, uint16_t port, int family, int *ret_fd
 			return listen_failed(&a[i], r, err);
 	}
 	return listen_failed(&a[n - 1], r, err);
+}
+
+/* One of a group. The first binds alone, so that it fails when there is a group already; then it shares. */
+static int listen_among(const struct wp_addr *a, bool first, int *ret_fd)
+{
+	_cleanup_close_ int fd = -1;
+	int r = sock_new(a->sa.sa_family, &fd);
+
+	if (r < 0)
+		return r;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int) { 1 }, sizeof(int)) < 0 ||
+	    (!first && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &(int) { 1 }, sizeof(int)) < 0) ||
+	    bind(fd, &a->sa, a->len) < 0 ||
+	    (first && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &(int) { 1 }, sizeof(int)) < 0) ||
+	    listen(fd, GROUP_BACKLOG) < 0)
+		return -errno;
+	*ret_fd = wp_steal_fd(&fd);
+	return 0;
+}
+
+int wp_sock_listen_group(const struct wp_addr *local, int *ret_fds, size_t n, struct wp_err *err)
+{
+	struct wp_addr at = *local;
+	size_t made = 0;
+	int r = 0;
+
+	while (!r && made < n) {
+		r = listen_among(&at, made == 0, &ret_fds[made]);
+		if (!r && made++ == 0)
+			r = wp_addr_local(ret_fds[0], &at); /* the port */
+	}
+	if (!r)
+		return 0;
+	while (made)
+		close(ret_fds[--made]);
+	return listen_failed(local, r, err);
 }
 
 int wp_sock_accept(int listen_fd, int64_t deadline_ns, int *ret_fd, struct wp_addr *ret_addr)

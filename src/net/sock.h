@@ -19,6 +19,10 @@
  * any free one. -EADDRINUSE and so on with a sentence. */
 int wp_sock_listen(const char *bind_host, uint16_t port, int family, int *ret_fd,
 		   struct wp_err *err) WP_MUST_USE;
+/* `n` sockets that listen on one port (0 = any free one) of `local`; the kernel deals connections out
+ * among them (SO_REUSEPORT). No group of an earlier call, or another program, has that port. */
+int wp_sock_listen_group(const struct wp_addr *local, int *ret_fds, size_t n,
+			 struct wp_err *err) WP_MUST_USE;
 /* Next connection; `ret_addr` may be NULL. -ETIMEDOUT. Connections that died in the queue are
  * skipped. */
 int wp_sock_accept(int listen_fd, int64_t deadline_ns, int *ret_fd,

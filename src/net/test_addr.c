@@ -181,6 +181,14 @@ static void same_host(void **state)
 	assert_false(wp_addr_same_host(&v4, &other));
 	assert_false(wp_addr_same_host(&v4, &v6));
 	assert_false(wp_addr_same_host(&none, &none));
+	wp_addr_unmap(&mapped);
+	wp_addr_set_port(&v4, 77);
+	assert_memory_equal(&mapped.storage, &v4.storage, v4.len);
+	assert_int_equal(mapped.len, v4.len);
+	wp_addr_unmap(&mapped);
+	wp_addr_unmap(&v6);
+	wp_addr_unmap(&none);
+	assert_int_equal(v6.sa.sa_family, AF_INET6);
 }
 
 static void loopback(void **state)

@@ -326,6 +326,45 @@ static void writing_to_nobody(void **state)
 	done(&p);
 }
 
+static void a_group_shares_a_port_and_no_other_group_does(void **state)
+{
+	enum { GROUP = 4, CONNECTIONS = 64 };
+	int group[GROUP], other[GROUP], clients[CONNECTIONS], servers[CONNECTIONS], n = 0, used = 0;
+	struct wp_addr at = { .v4 = { .sin_family = AF_INET }, .len = sizeof(at.v4) };
+	struct wp_err err = { 0 };
+
+	(void)state;
+	at.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(wp_sock_listen_group(&at, group, GROUP, &err), 0);
+	wp_addr_set_port(&at, port_of(group[0]));
+	for (int i = 0; i < GROUP; i++)
+		assert_int_equal(port_of(group[i]), wp_addr_port(&at));
+	assert_int_equal(wp_sock_listen_group(&at, other, GROUP, &err), -EADDRINUSE);
+	assert_non_null(strstr(err.msg, "in use"));
+	for (int i = 0; i < CONNECTIONS; i++)
+		assert_int_equal(
+			connect_to("127.0.0.1", wp_addr_port(&at), NULL, NULL, &clients[i]), 0);
+	for (int i = 0; i < GROUP; i++) {
+		int before = n;
+
+		while (n < CONNECTIONS && wp_sock_accept(group[i], 0, &servers[n], NULL) == 0)
+			n++;
+		used += n > before;
+	}
+	assert_int_equal(n, CONNECTIONS);
+	assert_true(used > 1); /* all at one of four: 4^-63 */
+	for (int i = 0; i < GROUP; i++)
+		close(group[i]);
+	/* Connections that go on don't keep the port from the next group. */
+	assert_int_equal(wp_sock_listen_group(&at, other, GROUP, NULL), 0);
+	for (int i = 0; i < GROUP; i++)
+		close(other[i]);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		close(clients[i]);
+		close(servers[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +382,7 @@ int main(void)
 		cmocka_unit_test(user_timeout),
 		cmocka_unit_test(whole_buffers),
 		cmocka_unit_test(writing_to_nobody),
+		cmocka_unit_test(a_group_shares_a_port_and_no_other_group_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -466,6 +466,36 @@ int wp_end_finish(struct wp_end *e, int64_t grace_ns)
 	return e->result;
 }
 
+static uint64_t progress(const struct wp_end *e, bool heard_only)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->spec.n_streams; i++) {
+		struct wp_stream_count c;
+
+		wp_load_count(e->load, i, &c);
+		sum += c.transactions;
+		if (!heard_only || e->spec.streams[i].role == WP_STREAM_RECEIVES)
+			sum += c.bytes;
+	}
+	return sum;
+}
+
+uint64_t wp_end_heard(const struct wp_end *e)
+{
+	return progress(e, true);
+}
+
+uint64_t wp_end_moved(const struct wp_end *e)
+{
+	return progress(e, false);
+}
+
+bool wp_end_senders_done(const struct wp_end *e)
+{
+	return wp_load_senders_done(e->load);
+}
+
 const char *wp_end_method(const struct wp_end *e, enum wp_stream_role role)
 {
 	return wp_load_method(e->load, role);

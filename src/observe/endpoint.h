@@ -68,6 +68,12 @@ int wp_end_result(struct wp_end *end, struct wp_host *host, struct wp_flow *flow
 /* "same CPU", "SMT sibling", "same last-level cache", "same node", "other node"; NULL where the kernel describes no
  * topology. Takes about 10 ms. */
 const char *wp_cpu_distance(int a, int b);
+/* Whether it goes on, from the load's counters: what has come from the other end (bytes received, transactions completed),
+ * and what moved in either direction. Changes count, not the figures. */
+uint64_t wp_end_heard(const struct wp_end *end);
+uint64_t wp_end_moved(const struct wp_end *end);
+/* No stream sends any more (wp_load_senders_done()). */
+bool wp_end_senders_done(const struct wp_end *end);
 /* What the load really used (wp_load_method()). */
 const char *wp_end_method(const struct wp_end *end, enum wp_stream_role role);
 void wp_end_free(struct wp_end *end);

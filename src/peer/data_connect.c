@@ -18,21 +18,29 @@ struct target {
 	char name[WP_ADDR_TEXT];
 };
 
-static int failed(const struct target *t, size_t i, int r, struct wp_err *err)
+int wp_data_failed(size_t i, int r, struct wp_err *err)
 {
 	if (r == -EMFILE)
 		return wp_err_set(err, r,
 				  "cannot open data connection %zu: too many open files; raise the "
 				  "limit (ulimit -n) or use fewer streams (-P)",
 				  i + 1);
-	if (r == -EADDRNOTAVAIL || r == -EAGAIN)
+	if (r == -EADDRNOTAVAIL || r == -EADDRINUSE || r == -EAGAIN)
 		return wp_err_set(
 			err, r,
 			"cannot open data connection %zu: no local port is free; those of "
-			"ended connections come back after a minute, more are to be had "
-			"by net.ipv4.ip_local_port_range",
+			"ended connections come back after a minute, and "
+			"net.ipv4.ip_local_port_range says how many there are",
 			i + 1);
-	return wp_err_sys(err, r, "cannot open data connection %zu to %s", i + 1, t->name);
+	return wp_err_sys(err, r, "cannot open data connection %zu", i + 1);
+}
+
+static int failed(const struct target *t, size_t i, int r, struct wp_err *err)
+{
+	if (r == -ECONNREFUSED || r == -ETIMEDOUT || r == -ECONNRESET || r == -EHOSTUNREACH ||
+	    r == -ENETUNREACH)
+		return wp_err_sys(err, r, "cannot open data connection %zu to %s", i + 1, t->name);
+	return wp_data_failed(i, r, err);
 }
 
 /* Begins a connection; it goes on in the kernel. */

@@ -30,6 +30,7 @@ static void take(enum wp_message id, const json_t *message)
 {
 	struct wp_pool pool = WP_POOL(1 << 16);
 	uint8_t token[WP_TOKEN_BYTES];
+	uint16_t port;
 	struct wp_hello hello;
 	struct wp_plan plan;
 	char says[200];
@@ -37,7 +38,7 @@ static void take(enum wp_message id, const json_t *message)
 	if (id == WP_MSG_HELLO)
 		wp_hello_from(message, &hello);
 	else if (id == WP_MSG_ACCEPT)
-		(void)!wp_accept_from(message, token, NULL);
+		(void)!wp_accept_from(message, token, &port, NULL);
 	else if (id == WP_MSG_ERROR)
 		wp_error_from(message, says, sizeof(says));
 	else if (id == WP_MSG_TEST && wp_test_from(message, &plan, &pool, NULL) == 0) {

@@ -11,8 +11,8 @@
 /* One message from a client. The largest honest one is a test with a list of 8,192 CPUs: 48 KB. */
 #define WP_PEER_REQUEST_BYTES (64u << 10)
 /* One message from a server: the result. 32,768 interval rows of 1,200 bytes and 65,536 of CPUs of
- * 350, with the stalls of an end, are 65 MB (test_result_size.c). */
-#define WP_PEER_RESULT_BYTES (72u << 20)
+ * 350 are 62 MB (test_result_size.c). */
+#define WP_PEER_RESULT_BYTES (64u << 20)
 /* JSON values in one message: an "[[],[],..." takes 30 times its length in memory. A plan has
  * under 9,000; a result has 65,536 rows of at most 60 keys. */
 #define WP_PEER_REQUEST_VALUES (16u << 10)
@@ -71,6 +71,18 @@
 /* Data connections being opened by a client at once: 10,000 over a path of 100 ms take 4 s, three
  * clients fill no SYN queue (1,024) and not the room for pending connections. */
 #define WP_PEER_CONNECT_BATCH 256
+/* A client sends the preambles of its UDP sockets again so often, until the server is ready ... */
+#define WP_PEER_PREAMBLE_NS (100 * WP_NS_PER_MS)
+/* ... so many at once, with a pause: the server takes about as many in that time. */
+#define WP_PEER_PREAMBLE_BATCH    64
+#define WP_PEER_PREAMBLE_PAUSE_NS (2 * WP_NS_PER_MS)
+/* The server throws away so many that come for a stream which is there already: those of the
+ * longest wait for others, and what an honest client can't send more of. */
+#define WP_PEER_EXTRA_PREAMBLES 1024
+/* ... and so many old datagrams before it looks at its UDP port: more than fit into its buffer. */
+#define WP_PEER_OLD_DATAGRAMS 16384
+/* Listening sockets of a test with a connection for each transaction, one a thread. */
+#define WP_PEER_MAX_LISTENERS 256
 /* File descriptors that a server needs beside its clients' data connections: a session has 16, and
  * pending connections have to fit. */
 #define WP_PEER_SPARE_FDS 256

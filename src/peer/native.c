@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -40,14 +41,15 @@ struct native {
 	enum wp_talk talk;
 	struct wp_hello server;
 	uint8_t token[WP_TOKEN_BYTES];
+	uint16_t data_port;
 	bool done;      /* the server said so */
 	json_t *result; /* message */
 	int failed;     /* what ended the talk: negative errno */
 	struct wp_err failure;
 	int alive_fd;     /* timer */
-	int64_t heard_ns; /* the last message */
-	int64_t moved_ns; /* when the connections last moved a byte, as far as was looked */
-	uint64_t moved_bytes;
+	int64_t word_ns;  /* the last message */
+	int64_t heard_ns; /* when something last came over the connections, as far as was looked */
+	uint64_t heard;
 };
 
 /* ---- messages --------------------------------------------------------------------------------- */
@@ -80,7 +82,7 @@ static int on_accept(void *arg, const json_t *message, struct wp_err *err)
 	struct native *n = arg;
 
 	n->talk = WP_TALK_CONNECT;
-	return wp_accept_from(message, n->token, err);
+	return wp_accept_from(message, n->token, &n->data_port, err);
 }
 
 static int on_ready(void *arg, const json_t *message, struct wp_err *err)
@@ -155,7 +157,7 @@ static int take_one(struct native *n, int64_t timeout_ns, struct wp_err *err)
 
 	if (r < 0)
 		return r;
-	n->heard_ns = wp_now_ns();
+	n->word_ns = wp_now_ns();
 	r = wp_message_dispatch(message, WP_SERVER, n->talk, handlers, n, err);
 	json_decref(message);
 	return r;
@@ -288,6 +290,63 @@ static int make_streams(struct native *n, struct wp_err *err)
 	return 0;
 }
 
+/* Sends preambles again and again until the server is ready: it waits for the last one and makes its
+ * end. A batch at a time, so that thousands overflow no buffer. */
+static int introduce(struct native *n, struct wp_err *err)
+{
+	size_t next = 0, count = n->base.n_streams;
+	int64_t round_ns = 0, until_ns = wp_now_ns() + n->timeout_ns + WP_PEER_STEP_NS;
+
+	while (n->talk == WP_TALK_CONNECT) {
+		struct pollfd p = { .fd = wp_channel_fd(n->c), .events = POLLIN };
+		int64_t now_ns = wp_now_ns(), wait_ns = round_ns + WP_PEER_PREAMBLE_NS - now_ns;
+		size_t batch = count - next < WP_PEER_PREAMBLE_BATCH ? count - next
+								     : WP_PEER_PREAMBLE_BATCH;
+		struct timespec ts;
+		int r;
+
+		if (now_ns > until_ns)
+			return wp_err_set(err, -ETIMEDOUT, "the server is there but never ready");
+		if (next || wait_ns <= 0) {
+			if (!next)
+				round_ns = now_ns;
+			wp_data_send_preambles(n->token, n->base.streams, next, batch);
+			next = next + batch < count ? next + batch : 0;
+			wait_ns = next ? WP_PEER_PREAMBLE_PAUSE_NS : WP_PEER_PREAMBLE_NS;
+		}
+		ts = wp_ns_to_timespec(wait_ns);
+		if (ppoll(&p, 1, &ts, NULL) < 0)
+			return wp_err_sys(err, -errno,
+					  errno == EINTR ? "interrupted" : "cannot wait");
+		r = take_one(n, 0, err);
+		if (r < 0 && r != -EAGAIN)
+			return r;
+	}
+	return 0;
+}
+
+static int open_data(struct native *n, struct wp_err *err)
+{
+	struct wp_stream_spec *streams = n->base.streams;
+	int fd = wp_channel_fd(n->c), r;
+
+	if (n->plan->connect_each && !n->data_port)
+		return wp_err_set(err, -EBADMSG, "the server names no port for the connections");
+	if (n->plan->connect_each)
+		r = wp_data_name_port(fd, n->data_port, streams, n->base.n_streams, err);
+	else if (n->plan->transport == WP_UDP)
+		r = wp_data_open_datagrams(fd, n->plan, streams, n->base.n_streams, err);
+	else
+		r = wp_data_connect(fd, n->plan, n->token, streams, n->base.n_streams,
+				    n->timeout_ns, err);
+	if (!r && n->plan->transport == WP_UDP)
+		r = introduce(n, err);
+	/* The server waits for the last connection and makes its end. */
+	else if (!r)
+		r = answer(n, n->timeout_ns + WP_PEER_STEP_NS, err);
+	return r;
+}
+
 static void native_close(struct wp_peer_session *base)
 {
 	struct native *n = (struct native *)base;
@@ -327,11 +386,7 @@ static int native_connect(const struct wp_peer_target *target, const struct wp_p
 	if (!r)
 		r = ask_for_test(n, err);
 	if (!r)
-		r = wp_data_connect(wp_channel_fd(n->c), plan, n->token, n->base.streams,
-				    n->base.n_streams, n->timeout_ns, err);
-	/* The server waits for the last connection and makes its end. */
-	if (!r)
-		r = answer(n, n->timeout_ns + WP_PEER_STEP_NS, err);
+		r = open_data(n, err);
 	if (r < 0) {
 		native_close(&n->base);
 		return r;
@@ -365,32 +420,40 @@ static int native_start(struct wp_peer_session *base, struct wp_err *err)
 	return fail(n, r, &why, err);
 }
 
-static uint64_t moved_bytes(const struct native *n)
+static uint64_t heard_amount(const struct native *n)
 {
 	const struct wp_stream_spec control = { .fd = wp_channel_fd(n->c) };
 
-	return wp_peer_moved_bytes(n->base.streams, n->base.n_streams) +
+	return wp_peer_heard(n->plan, n->base.end, n->base.streams, n->base.n_streams) +
 	       wp_peer_moved_bytes(&control, 1);
 }
 
-/* The kernel sees to a host that vanished. A server that hangs keeps its connections, but it does not ping, and soon no
- * byte moves any more. */
+/* How long a server may be silent. Datagrams flat out leave a slow path no room for its words. */
+static int64_t patience_ns(const struct native *n)
+{
+	int64_t least_ns = !strcmp(n->plan->kind, "udp") && n->plan->direction != WP_REVERSE
+				   ? WP_PEER_IDLE_NS
+				   : 3 * WP_PEER_PING_NS;
+
+	return n->timeout_ns < least_ns ? least_ns : n->timeout_ns;
+}
+
+/* The kernel sees to a host that vanished. A server that hangs keeps its connections, but it does
+ * not ping, and soon nothing comes from it any more. */
 static int check_alive(struct native *n, struct wp_err *err)
 {
-	int64_t now_ns = wp_now_ns(), limit_ns = n->timeout_ns;
-	uint64_t bytes, ticks;
+	int64_t now_ns = wp_now_ns(), limit_ns = patience_ns(n);
+	uint64_t amount, ticks;
 
 	(void)!read(n->alive_fd, &ticks, sizeof(ticks));
-	if (now_ns - n->heard_ns <= 2 * WP_PEER_PING_NS)
+	if (now_ns - n->word_ns <= 2 * WP_PEER_PING_NS)
 		return 0;
-	if (limit_ns < 3 * WP_PEER_PING_NS)
-		limit_ns = 3 * WP_PEER_PING_NS;
-	bytes = moved_bytes(n);
-	if (bytes != n->moved_bytes) {
-		n->moved_bytes = bytes;
-		n->moved_ns = now_ns;
+	amount = heard_amount(n);
+	if (amount != n->heard) {
+		n->heard = amount;
+		n->heard_ns = now_ns;
 	}
-	if (now_ns - n->heard_ns <= limit_ns || now_ns - n->moved_ns <= limit_ns)
+	if (now_ns - n->word_ns <= limit_ns || now_ns - n->heard_ns <= limit_ns)
 		return 0;
 	return wp_err_set(
 		err, -ETIMEDOUT,
@@ -409,8 +472,8 @@ static int native_event(struct wp_peer_session *base, struct wp_err *err)
 		int r = take_one(n, 0, &why);
 
 		if (r == -EAGAIN) {
-			r = n->done ? 1 : check_alive(n, &why);
-			return r < 0 ? fail(n, r, &why, err) : r;
+			r = check_alive(n, &why);
+			return r < 0 ? fail(n, r, &why, err) : n->done;
 		}
 		if (r == -EPIPE || r == -ECONNRESET) {
 			why.msg[0] = '\0';

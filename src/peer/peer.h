@@ -19,6 +19,7 @@
 #include "load/load.h"
 #include "model/plan.h"
 #include "model/record.h"
+#include "observe/endpoint.h"
 
 enum wp_peer_caps {
 	WP_PEER_TCP = 1 << 0,
@@ -56,9 +57,13 @@ struct wp_peer_ops {
 
 struct wp_peer_session {
 	const struct wp_peer_ops *ops;
-	int control_fd;                 /* to be polled only */
-	struct wp_stream_spec *streams; /* one a flow: forward ones first, then reverse ones */
+	int control_fd; /* to be polled only */
+	struct wp_stream_spec
+		*streams; /* one a connection: forward ones first, then reverse ones */
 	size_t n_streams;
+	/* The caller's end, set once it is made of the streams: event() looks there whether anything
+	 * comes, while the control connection is silent. */
+	const struct wp_end *end;
 	bool same_machine; /* the other end says it has our boot id */
 };
 

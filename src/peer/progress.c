@@ -3,6 +3,7 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 
 uint64_t wp_peer_moved_bytes(const struct wp_stream_spec *streams, size_t n)
@@ -17,4 +18,25 @@ uint64_t wp_peer_moved_bytes(const struct wp_stream_spec *streams, size_t n)
 			sum += info.tcpi_bytes_acked + info.tcpi_bytes_received;
 	}
 	return sum;
+}
+
+static bool is_bulk_tcp(const struct wp_plan *plan)
+{
+	return !strcmp(plan->kind, "tcp");
+}
+
+uint64_t wp_peer_heard(const struct wp_plan *plan, const struct wp_end *end,
+		       const struct wp_stream_spec *streams, size_t n)
+{
+	if (is_bulk_tcp(plan))
+		return wp_peer_moved_bytes(streams, n);
+	return end ? wp_end_heard(end) : 0;
+}
+
+uint64_t wp_peer_moved(const struct wp_plan *plan, const struct wp_end *end,
+		       const struct wp_stream_spec *streams, size_t n)
+{
+	if (is_bulk_tcp(plan))
+		return wp_peer_moved_bytes(streams, n);
+	return end ? wp_end_moved(end) : 0;
 }

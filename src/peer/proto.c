@@ -37,6 +37,7 @@ static const struct wp_message_key test_keys[] = {
 
 static const struct wp_message_key accept_keys[] = {
 	{ "token", JSON_STRING, true, WP_TOKEN_HEX - 1, WP_TOKEN_HEX - 1 },
+	{ "data_port", JSON_INTEGER, false, 1, UINT16_MAX },
 };
 
 static const struct wp_message_key result_keys[] = {
@@ -345,19 +346,22 @@ void wp_boot_hash(const char *boot_id, char out[static 65])
 	memcpy(out, hex, sizeof(hex));
 }
 
-json_t *wp_message_accept(const uint8_t token[static WP_TOKEN_BYTES])
+json_t *wp_message_accept(const uint8_t token[static WP_TOKEN_BYTES], uint16_t data_port)
 {
 	char hex[WP_TOKEN_HEX];
 
 	wp_token_to_hex(token, hex);
-	return json_pack("{ssss}", "type", "accept", "token", hex);
+	return data_port ? json_pack("{sssssi}", "type", "accept", "token", hex, "data_port",
+				     (int)data_port)
+			 : json_pack("{ssss}", "type", "accept", "token", hex);
 }
 
 int wp_accept_from(const json_t *message, uint8_t ret_token[static WP_TOKEN_BYTES],
-		   struct wp_err *err)
+		   uint16_t *ret_data_port, struct wp_err *err)
 {
 	if (wp_token_from_hex(json_string_value(json_object_get(message, "token")), ret_token) < 0)
 		return wp_err_set(err, -EBADMSG, "accept has a token that is none");
+	*ret_data_port = (uint16_t)json_integer_value(json_object_get(message, "data_port"));
 	return 0;
 }
 

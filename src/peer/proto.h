@@ -131,9 +131,10 @@ bool wp_hello_knows(const struct wp_hello *hello, const char *kind);
 /* SHA-256 of the text, 32 hexadecimal digits of it. */
 void wp_boot_hash(const char *boot_id, char out[static 65]);
 
-json_t *wp_message_accept(const uint8_t token[static WP_TOKEN_BYTES]);
+/* data_port: where connections of a test that makes one for each transaction go; 0 = none. */
+json_t *wp_message_accept(const uint8_t token[static WP_TOKEN_BYTES], uint16_t data_port);
 int wp_accept_from(const json_t *message, uint8_t ret_token[static WP_TOKEN_BYTES],
-		   struct wp_err *err) WP_MUST_USE;
+		   uint16_t *ret_data_port, struct wp_err *err) WP_MUST_USE;
 
 /* test{plan}. The plan's peer_cpus travel as "cpus": the server's. cpus, bind_host and family stay
  * at home. */

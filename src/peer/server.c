@@ -29,6 +29,7 @@
 #define MAX_LISTEN           8
 #define EVENTS               64
 #define ACCEPTS_AT_ONCE      64                   /* then the others have a turn */
+#define PORT_TRIES           16                   /* for one that is free for TCP and UDP */
 #define INVENTORY_POOL_BYTES (1u << 20)           /* a few hundred bytes of text, in pool blocks */
 #define REST_NS              (100 * WP_NS_PER_MS) /* after EMFILE and the like */
 
@@ -57,6 +58,7 @@ enum source {
 	SOURCE_STOP,
 	SOURCE_OVER,
 	SOURCE_PENDING,
+	SOURCE_DATAGRAMS,
 };
 
 void wp_server_tell(struct wp_server *server, enum wp_server_event event, const char *fmt, ...)
@@ -306,6 +308,9 @@ static int serve(struct loop *l, struct wp_err *err)
 				if (l->pending[index].fd >= 0)
 					look_at(l, &l->pending[index]);
 				break;
+			case SOURCE_DATAGRAMS:
+				wp_datagrams_turn(l->server, index);
+				break;
 			}
 		}
 		now_ns = wp_now_ns();
@@ -317,7 +322,8 @@ static int serve(struct loop *l, struct wp_err *err)
 
 /* ---- setting up ------------------------------------------------------------------------------- */
 
-static int open_listeners(struct loop *l, struct wp_err *err)
+/* What was handed over: listening sockets go to listen_fds[], datagram sockets to `ret_udp`. */
+static int take_inherited(struct loop *l, int *ret_udp, size_t *ret_n_udp, struct wp_err *err)
 {
 	const struct wp_server_config *config = l->server->config;
 
@@ -325,20 +331,48 @@ static int open_listeners(struct loop *l, struct wp_err *err)
 		return wp_err_set(err, -E2BIG, "more than %d listening sockets were handed over",
 				  MAX_LISTEN);
 	for (unsigned i = 0; i < config->n_listen_fds; i++) {
-		int fd = config->listen_fds[i], flags = fcntl(fd, F_GETFL);
+		int fd = config->listen_fds[i], flags = fcntl(fd, F_GETFL), type = 0;
+		socklen_t len = sizeof(type);
 
-		if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+		    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
 			return wp_err_sys(err, -errno, "the inherited socket %d can't be used", fd);
-		l->listen_fds[l->n_listen++] = fd;
+		if (type == SOCK_DGRAM)
+			ret_udp[(*ret_n_udp)++] = fd;
+		else
+			l->listen_fds[l->n_listen++] = fd;
 	}
-	if (!l->n_listen) {
-		int r = wp_sock_listen(config->bind_host, config->port, AF_UNSPEC,
-				       &l->listen_fds[0], err);
+	if (config->n_listen_fds && !l->n_listen)
+		return wp_err_set(err, -EINVAL, "no TCP socket was handed over");
+	return 0;
+}
 
+/* TCP has to be there; without UDP the server says so and serves the rest. */
+static int open_ports(struct loop *l, struct wp_err *err)
+{
+	const struct wp_server_config *config = l->server->config;
+	struct wp_datagrams *d = &l->server->datagrams;
+	int udp[MAX_LISTEN], r;
+	size_t n_udp = 0;
+
+	r = take_inherited(l, udp, &n_udp, err);
+	if (r < 0)
+		return r;
+	if (l->n_listen) {
+		(void)wp_datagrams_open(d, l->listen_fds, l->n_listen, udp, n_udp);
+		return 0;
+	}
+	l->owns_listen = true;
+	for (int i = 0; i < PORT_TRIES; i++) {
+		r = wp_sock_listen(config->bind_host, config->port, AF_UNSPEC, &l->listen_fds[0],
+				   err);
 		if (r < 0)
 			return r;
 		l->n_listen = 1;
-		l->owns_listen = true;
+		if (wp_datagrams_open(d, l->listen_fds, 1, NULL, 0) != -EADDRINUSE || config->port)
+			break;
+		if (i + 1 < PORT_TRIES)
+			wp_close_p(&l->listen_fds[0]);
 	}
 	return 0;
 }
@@ -357,6 +391,7 @@ static int watch_all(struct loop *l, struct wp_err *err)
 		r = watch_fd(l, EPOLL_CTL_ADD, server->config->stop_fd, EPOLLIN, SOURCE_STOP, 0);
 	if (!r)
 		r = watch_fd(l, EPOLL_CTL_ADD, server->over_fd, EPOLLIN, SOURCE_OVER, 0);
+	wp_datagrams_watch(&server->datagrams, l->epoll, (uint64_t)SOURCE_DATAGRAMS << 32);
 	return r < 0 ? wp_err_sys(err, r, "the server can't wait for clients") : 0;
 }
 
@@ -371,6 +406,9 @@ static void tell_listening(struct loop *l)
 			wp_server_tell(l->server, WP_SERVER_LISTENING, "%s", name);
 		}
 	}
+	if (!l->server->datagrams.n)
+		wp_server_tell(l->server, WP_SERVER_FAILED, "tests over UDP are not served: %s",
+			       l->server->datagrams.why_none.msg);
 }
 
 static int loop_run(struct wp_server *server, struct wp_err *err)
@@ -384,13 +422,16 @@ static int loop_run(struct wp_server *server, struct wp_err *err)
 	l->epoll = -1;
 	for (size_t i = 0; i < WP_PEER_MAX_PENDING; i++)
 		l->pending[i].fd = -1;
-	r = open_listeners(l, err);
+	r = open_ports(l, err);
 	if (!r)
 		r = watch_all(l, err);
 	if (!r) {
 		tell_listening(l);
 		r = serve(l, err);
 	}
+	pthread_mutex_lock(&server->lock);
+	wp_datagrams_close(&server->datagrams);
+	pthread_mutex_unlock(&server->lock);
 	for (size_t i = 0; i < l->n_listen && l->owns_listen; i++)
 		wp_close_p(&l->listen_fds[i]);
 	for (size_t i = 0; i < WP_PEER_MAX_PENDING; i++)

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/rng.h"
 #include "base/units.h"
 #include "load/engine.h"
 #include "net/sock.h"
@@ -87,31 +85,6 @@ static int check_cpus(const struct wp_plan *plan, struct wp_err *err)
 	return 0;
 }
 
-/* Sets files aside for the connections, beside those of other clients. */
-static int take_fds(struct wp_session *s, struct wp_err *err)
-{
-	size_t n = wp_plan_connections(&s->plan), others;
-	struct wp_server *server = s->server;
-	struct rlimit limit;
-	bool fits;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		limit.rlim_cur = RLIM_INFINITY;
-	pthread_mutex_lock(&server->lock);
-	others = server->n_fds;
-	fits = limit.rlim_cur == RLIM_INFINITY || others + n + WP_PEER_SPARE_FDS <= limit.rlim_cur;
-	if (fits)
-		server->n_fds += s->n_fds = n;
-	pthread_mutex_unlock(&server->lock);
-	if (fits)
-		return 0;
-	return wp_err_set(err, -EMFILE,
-			  "the server can't open %zu data connections%s: its limit is %llu files; "
-			  "raise it (ulimit -n) or ask for fewer",
-			  n, others ? " beside those of other clients" : "",
-			  (unsigned long long)limit.rlim_cur);
-}
-
 static int check_engine(const struct wp_plan *plan, struct wp_err *err)
 {
 	const struct wp_engine *engine = wp_engine_find(plan->kind);
@@ -156,6 +129,8 @@ void wp_session_release(struct wp_session *s)
 
 	wp_end_free(s->end);
 	s->end = NULL;
+	if (s->plan.connect_each)
+		wp_session_close_data(s); /* the port may be the next client's */
 	if (server->config->one_off)
 		return; /* nobody comes after this one */
 	pthread_mutex_lock(&server->lock);
@@ -165,32 +140,6 @@ void wp_session_release(struct wp_session *s)
 		s->is_client = false;
 	}
 	pthread_mutex_unlock(&server->lock);
-}
-
-static int open_for_data(struct wp_session *s, struct wp_err *err)
-{
-	size_t n = wp_plan_connections(&s->plan);
-	struct wp_stream_spec *streams = calloc(n, sizeof(*streams));
-	uint8_t token[WP_TOKEN_BYTES];
-	int r = streams ? wp_random_bytes(token, sizeof(token)) : -ENOMEM;
-
-	if (r < 0) {
-		free(streams);
-		return wp_err_sys(err, r, "the server can't prepare %zu streams", n);
-	}
-	for (size_t i = 0; i < n; i++) {
-		streams[i].fd = -1;
-		streams[i].role = wp_plan_role(&s->plan, i, WP_SERVER);
-		if (streams[i].role == WP_STREAM_SENDS)
-			streams[i].limit_bytes = wp_plan_connection_limit(&s->plan, i);
-	}
-	pthread_mutex_lock(&s->server->lock);
-	s->streams = streams;
-	s->n_streams = n;
-	memcpy(s->token, token, sizeof(token));
-	s->collecting = true;
-	pthread_mutex_unlock(&s->server->lock);
-	return 0;
 }
 
 /* ---- handlers --------------------------------------------------------------------------------- */
@@ -233,26 +182,28 @@ static int on_test(void *arg, const json_t *message, struct wp_err *err)
 	if (!r)
 		r = check_cpus(&s->plan, err);
 	if (!r)
-		r = take_fds(s, err);
+		r = wp_session_check_data(s, err);
 	if (!r)
 		r = take_slot(s, err);
 	if (!r)
-		r = open_for_data(s, err);
+		r = wp_session_open_data(s, err);
 	if (r < 0)
 		return r;
 	wp_server_tell(s->server, WP_SERVER_CLIENT, "%s: %s test, %s, %u stream%s", s->name,
 		       s->plan.kind, wp_direction_name(s->plan.direction), s->plan.streams,
 		       s->plan.streams == 1 ? "" : "s");
 	s->talk = WP_TALK_CONNECT;
-	return send_message(s, wp_message_accept(s->token), err);
+	return send_message(s, wp_message_accept(s->token, s->data_port), err);
 }
 
 static int on_start(void *arg, const json_t *message, struct wp_err *err)
 {
 	struct wp_session *s = arg;
-	int r = wp_end_go(s->end);
+	int r;
 
 	(void)message;
+	wp_session_drain_data(s);
+	r = wp_end_go(s->end);
 	if (r < 0)
 		return wp_err_sys(err, r, "the server can't start its end");
 	s->talk = WP_TALK_RUN;
@@ -273,7 +224,9 @@ static int on_stop(void *arg, const json_t *message, struct wp_err *err)
 
 	(void)message;
 	(void)err;
-	wp_end_stop(s->end);
+	/* Requests under way are answered: the client's finish ends who answers. */
+	if (strcmp(s->plan.kind, "rr"))
+		wp_end_stop(s->end);
 	return 0;
 }
 
@@ -285,7 +238,9 @@ static int on_finish(void *arg, const json_t *message, struct wp_err *err)
 	(void)err;
 	s->finish = true;
 	s->talk = WP_TALK_FINISH;
-	wp_end_stop(s->end); /* nobody listens to senders any more */
+	/* Nobody listens to senders or asks any more, and what a receiver of datagrams has not got by now
+	 * is on its way. */
+	wp_end_stop(s->end);
 	return 0;
 }
 
@@ -367,25 +322,13 @@ static int greet(struct wp_session *s, struct wp_err *err)
 	return take_one(s, left_ns > 1 ? left_ns : 1, err);
 }
 
-static size_t count_there(struct wp_session *s)
-{
-	size_t n;
-
-	pthread_mutex_lock(&s->server->lock);
-	n = s->n_there;
-	if (n == s->n_streams)
-		s->collecting = false;
-	pthread_mutex_unlock(&s->server->lock);
-	return n;
-}
-
 /* Waits for all data connections; the client may give up meanwhile. */
 static int collect(struct wp_session *s, struct wp_err *err)
 {
 	int64_t most_ns = step_ns(s, WP_PEER_CONNECT_NS), until_ns = wp_now_ns() + most_ns;
 	size_t there = 0, now_there;
 
-	while ((now_there = count_there(s)) < s->n_streams) {
+	while ((now_there = wp_session_count_data(s)) < s->n_streams) {
 		struct pollfd fds[3] = { { .fd = wp_channel_fd(s->c), .events = POLLIN },
 					 { .fd = s->arrived_fd, .events = POLLIN },
 					 { .fd = s->server->wake_fd, .events = POLLIN } };
@@ -399,8 +342,9 @@ static int collect(struct wp_session *s, struct wp_err *err)
 		else if (left_ns <= 0)
 			return wp_err_set(err, -ETIMEDOUT,
 					  "only %zu of %zu data connections came; is the way to "
-					  "this port open for all of them?",
-					  now_there, s->n_streams);
+					  "this port open for all of them%s?",
+					  now_there, s->n_streams,
+					  s->plan.transport == WP_UDP ? ", and for UDP" : "");
 		there = now_there;
 		r = ppoll(fds, 3, &left, NULL);
 		if (r < 0 && errno != EINTR)
@@ -485,17 +429,12 @@ static void tell_end(struct wp_session *s, int r, const char *says)
 static void session_free(struct wp_session *s)
 {
 	wp_end_free(s->end);
-	for (size_t i = 0; i < s->n_streams; i++)
-		wp_close_p(&s->streams[i].fd);
-	free(s->streams);
+	wp_session_done_data(s);
 	wp_channel_free(s->c);
 	if (s->has_plan)
 		wp_cpulist_done(&s->plan.peer_cpus);
 	wp_pool_done(&s->pool);
 	wp_close_p(&s->arrived_fd);
-	pthread_mutex_lock(&s->server->lock);
-	s->server->n_fds -= s->n_fds;
-	pthread_mutex_unlock(&s->server->lock);
 	free(s);
 }
 
@@ -506,9 +445,7 @@ static void *session_main(void *arg)
 	struct wp_err err = { 0 };
 	int r = serve(s, &err);
 
-	pthread_mutex_lock(&server->lock);
-	s->collecting = false;
-	pthread_mutex_unlock(&server->lock);
+	wp_session_shut_data(s);
 	wp_session_release(s); /* a vanished client's streams end now */
 	tell_end(s, r, err.msg);
 	farewell(s, r, err.msg);
@@ -552,14 +489,18 @@ int wp_session_start(struct wp_server *server, int fd, const struct wp_addr *fro
 	}
 	s->server = server;
 	s->from = *from;
+	wp_addr_unmap(&s->from);
 	s->first = first;
 	s->pool = WP_POOL(PLAN_POOL_BYTES);
 	s->talk = WP_TALK_HELLO;
 	wp_addr_format(from, s->name);
 	s->arrived_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = s->arrived_fd < 0
-		    ? wp_err_sys(err, -errno, "no room for another client")
-		    : wp_channel_new(fd, WP_PEER_REQUEST_BYTES, WP_PEER_REQUEST_VALUES, &s->c, err);
+	r = s->arrived_fd < 0 ? -errno : wp_addr_local(fd, &s->local);
+	wp_addr_unmap(&s->local);
+	if (r < 0)
+		wp_err_sys(err, r, "no room for another client");
+	else
+		r = wp_channel_new(fd, WP_PEER_REQUEST_BYTES, WP_PEER_REQUEST_VALUES, &s->c, err);
 	if (r < 0) {
 		close(fd);
 		session_free(s);
@@ -586,35 +527,6 @@ int wp_session_start(struct wp_server *server, int fd, const struct wp_addr *fro
 	wp_session_say(s, err ? err->msg : "the server is busy");
 	wp_channel_linger(s->c, WP_NS_PER_MS); /* takes the hello, so that closing is no reset */
 	session_free(s);
-	return r;
-}
-
-int wp_session_attach(struct wp_server *server, int fd, const struct wp_addr *from,
-		      const struct wp_preamble *p, struct wp_err *err)
-{
-	struct wp_session *s;
-	int r = 0;
-
-	pthread_mutex_lock(&server->lock);
-	for (s = server->sessions; s; s = s->next)
-		if (s->collecting && wp_token_equal(s->token, p->token))
-			break;
-	if (!s)
-		r = wp_err_set(err, -ENOENT, "a data connection for no test that waits for one");
-	else if (!wp_addr_same_host(&s->from, from))
-		r = wp_err_set(err, -EACCES,
-			       "a data connection from another address than its control "
-			       "connection's");
-	else if (p->stream >= s->n_streams || p->role == s->streams[p->stream].role)
-		r = wp_err_set(err, -EBADMSG, "a data connection for a stream that is not asked");
-	else if (s->streams[p->stream].fd >= 0)
-		r = wp_err_set(err, -EEXIST, "a second data connection for stream %u", p->stream);
-	if (!r) {
-		s->streams[p->stream].fd = fd;
-		s->n_there++;
-		(void)!write(s->arrived_fd, &(uint64_t) { 1 }, sizeof(uint64_t));
-	}
-	pthread_mutex_unlock(&server->lock);
 	return r;
 }
 

@@ -26,14 +26,31 @@
 #define TICK_NS           (500 * WP_NS_PER_MS)
 #define SHUTDOWN_DRAIN_NS (200 * WP_NS_PER_MS)
 
+/* Something that grows while the test goes on. */
+struct growth {
+	uint64_t amount;
+	int64_t since_ns; /* when it last grew, as far as was looked */
+};
+
 /* What the loop watches. */
 struct watch {
-	int64_t start_ns, pinged_ns, moved_ns, finish_ns;
-	int64_t ping_ns;   /* between two pings: several in an idle timeout */
-	int64_t end_ns;    /* the run may not go on beyond this */
-	bool end_is_limit; /* ... because of --max-duration */
-	uint64_t moved_bytes;
+	int64_t start_ns, pinged_ns, finish_ns;
+	struct growth heard, moved; /* of the client; in either direction */
+	int64_t ping_ns;            /* between two pings: several in an idle timeout */
+	int64_t end_ns;             /* the run may not go on beyond this */
+	bool end_is_limit;          /* ... because of --max-duration */
+	bool told_done;
 };
+
+static uint64_t heard_amount(const struct wp_session *s)
+{
+	return wp_peer_heard(&s->plan, s->end, s->streams, s->n_streams);
+}
+
+static uint64_t moved_amount(const struct wp_session *s)
+{
+	return wp_peer_moved(&s->plan, s->end, s->streams, s->n_streams);
+}
 
 static void watch_init(struct watch *w, const struct wp_session *s)
 {
@@ -41,11 +58,12 @@ static void watch_init(struct watch *w, const struct wp_session *s)
 	int64_t limit_ns = s->server->config->max_duration_ns;
 
 	*w = (struct watch) { .start_ns = wp_now_ns(), .end_ns = INT64_MAX };
-	w->pinged_ns = w->moved_ns = w->start_ns;
+	w->pinged_ns = w->start_ns;
+	w->heard = (struct growth) { heard_amount(s), w->start_ns };
+	w->moved = (struct growth) { moved_amount(s), w->start_ns };
 	w->ping_ns = s->server->idle_timeout_ns / 4;
 	if (w->ping_ns > WP_PEER_PING_NS)
 		w->ping_ns = WP_PEER_PING_NS;
-	w->moved_bytes = wp_peer_moved_bytes(s->streams, s->n_streams);
 	if (plan->duration_ns) {
 		w->end_ns = w->start_ns + plan->omit_ns + plan->duration_ns + WP_PEER_OVERTIME_NS;
 	} else if (limit_ns) {
@@ -54,16 +72,25 @@ static void watch_init(struct watch *w, const struct wp_session *s)
 	}
 }
 
-/* Asks the data connections whether they moved since the last time. */
-static bool moves(struct watch *w, const struct wp_session *s, int64_t now_ns)
+static bool grew(struct growth *g, uint64_t amount, int64_t now_ns)
 {
-	uint64_t bytes = wp_peer_moved_bytes(s->streams, s->n_streams);
-
-	if (bytes == w->moved_bytes)
+	if (amount == g->amount)
 		return false;
-	w->moved_bytes = bytes;
-	w->moved_ns = now_ns;
+	*g = (struct growth) { amount, now_ns };
 	return true;
+}
+
+/* Asking costs a system call for each connection: only when the last answer is too old. */
+static bool heard_within(struct watch *w, const struct wp_session *s, int64_t now_ns,
+			 int64_t time_ns)
+{
+	return now_ns - w->heard.since_ns <= time_ns || grew(&w->heard, heard_amount(s), now_ns);
+}
+
+static bool moved_within(struct watch *w, const struct wp_session *s, int64_t now_ns,
+			 int64_t time_ns)
+{
+	return now_ns - w->moved.since_ns <= time_ns || grew(&w->moved, moved_amount(s), now_ns);
 }
 
 static int too_long(const struct watch *w, const struct wp_session *s, struct wp_err *err)
@@ -87,11 +114,11 @@ static int check(struct watch *w, struct wp_session *s, struct wp_err *err)
 	if (now_ns >= w->end_ns)
 		return too_long(w, s, err);
 	/* After its finish the client only waits, and drained() sees to the end. */
-	if (silent && !s->finish && now_ns - w->moved_ns > idle_ns && !moves(w, s, now_ns))
+	if (silent && !s->finish && !heard_within(w, s, now_ns, idle_ns))
 		return wp_err_set(err, -ETIMEDOUT,
 				  "the client vanished: no answer and no data for %.3g s",
 				  (double)idle_ns / 1e9);
-	if (!s->plan.duration_ns && now_ns - w->moved_ns > WP_PEER_STALL_NS && !moves(w, s, now_ns))
+	if (!s->plan.duration_ns && !moved_within(w, s, now_ns, WP_PEER_STALL_NS))
 		return wp_err_set(err, -ETIMEDOUT, "no data moved for %d s",
 				  (int)(WP_PEER_STALL_NS / WP_NS_PER_S));
 	if (now_ns - w->pinged_ns >= w->ping_ns) {
@@ -113,12 +140,12 @@ static bool drained(struct watch *w, const struct wp_session *s)
 	if (!s->finish)
 		return false;
 	if (!w->finish_ns) {
-		w->finish_ns = w->moved_ns = now_ns;
-		w->moved_bytes = wp_peer_moved_bytes(s->streams, s->n_streams);
+		w->finish_ns = now_ns;
+		w->heard = (struct growth) { heard_amount(s), now_ns };
 	}
 	if (now_ns - w->finish_ns > WP_PEER_OVERTIME_NS)
 		return true;
-	return now_ns - w->moved_ns > WP_PEER_DRAIN_NS && !moves(w, s, now_ns);
+	return !heard_within(w, s, now_ns, WP_PEER_DRAIN_NS);
 }
 
 static int on_tick(struct watch *w, struct wp_session *s, int timer, struct wp_err *err)
@@ -145,14 +172,19 @@ static int wait_fds(const int *fds, size_t n)
 	return mask;
 }
 
-static int tell_done(struct wp_session *s, struct wp_err *err)
+/* The server's senders are done. Of TCP the end of the streams says so too, but for a reverse test, where the client may
+ * have nothing else to wait for; a datagram's end marker may be lost. */
+static int tell_done(struct watch *w, struct wp_session *s, bool part_over, struct wp_err *err)
 {
+	bool udp = !strcmp(s->plan.kind, "udp");
 	json_t *done;
 	int r;
 
-	/* With client senders it would race with their own end, which is not ours to tell. */
-	if (s->finish || s->plan.direction != WP_REVERSE)
+	if (w->told_done || s->finish || s->plan.direction == WP_FORWARD ||
+	    (s->plan.direction == WP_BOTH && !udp) ||
+	    !(part_over || (udp && wp_end_senders_done(s->end))))
 		return 0;
+	w->told_done = true;
 	done = wp_message_new(WP_MSG_DONE);
 	r = done ? wp_channel_send(s->c, done, WP_PEER_STEP_NS, err) : -ENOMEM;
 	json_decref(done);
@@ -177,7 +209,7 @@ static int watch_run(struct watch *w, struct wp_session *s, int timer, struct wp
 			return wp_err_sys(err, ready, "the server can't follow the test");
 		if (!ready) {
 			part_over = true;
-			r = tell_done(s, err);
+			r = tell_done(w, s, true, err);
 			continue;
 		}
 		if (ready & 2)
@@ -186,6 +218,8 @@ static int watch_run(struct watch *w, struct wp_session *s, int timer, struct wp
 			r = wp_session_take(s, err);
 		if (r >= 0 && (ready & 4))
 			r = on_tick(w, s, timer, err);
+		if (r >= 0)
+			r = tell_done(w, s, part_over, err);
 	}
 	return r < 0 ? r : 0;
 }
@@ -197,6 +231,14 @@ static void result_line(struct wp_session *s, const struct wp_flow *flows, doubl
 	double sent = 0, received = 0;
 	char out[32], in[32], rate[32];
 
+	if (!strcmp(s->plan.kind, "rr")) {
+		double n = wp_num_or(flows[0].received.transactions, 0);
+
+		wp_server_tell(s->server, WP_SERVER_RESULT,
+			       "%s: answered %.0f requests in %.2f s, %.0f/s", s->name, n, wall_s,
+			       wall_s > 0 ? n / wall_s : 0);
+		return;
+	}
 	for (size_t i = 0; i < wp_plan_flows(&s->plan); i++) {
 		sent += wp_num_or(flows[i].sent.bytes, 0);
 		received += wp_num_or(flows[i].received.bytes, 0);
@@ -222,6 +264,12 @@ static bool append_flows(json_t *list, struct wp_session *s, const struct wp_flo
 	return true;
 }
 
+/* None when the test was over before it began. */
+static bool put_method(json_t *message, const char *key, const char *method)
+{
+	return !method || json_object_set_new(message, key, json_string(method)) == 0;
+}
+
 static json_t *result_message(struct wp_session *s, const struct wp_host *host,
 			      const struct wp_flow *flows)
 {
@@ -232,12 +280,10 @@ static json_t *result_message(struct wp_session *s, const struct wp_host *host,
 		  json_object_set_new(message, "warnings", json_array()) == 0;
 
 	if (ok && s->plan.direction != WP_FORWARD)
-		ok = json_object_set_new(message, "send_method",
-					 json_string(wp_end_method(s->end, WP_STREAM_SENDS))) == 0;
+		ok = put_method(message, "send_method", wp_end_method(s->end, WP_STREAM_SENDS));
 	if (ok && s->plan.direction != WP_REVERSE)
-		ok = json_object_set_new(message, "receive_method",
-					 json_string(wp_end_method(s->end, WP_STREAM_RECEIVES))) ==
-		     0;
+		ok = put_method(message, "receive_method",
+				wp_end_method(s->end, WP_STREAM_RECEIVES));
 	if (ok)
 		return message;
 	json_decref(message);

@@ -166,6 +166,19 @@ static MAYBE_UNUSED struct wp_plan small_plan(enum wp_direction direction, unsig
 	};
 }
 
+/* 64 datagrams of 1,000 bytes a stream and second, or `limit_bytes`. */
+static MAYBE_UNUSED struct wp_plan small_udp_plan(enum wp_direction direction, unsigned streams,
+						  uint64_t limit_bytes)
+{
+	struct wp_plan plan = small_plan(direction, streams, limit_bytes);
+
+	plan.kind = "udp";
+	plan.transport = WP_UDP;
+	plan.length_bytes = 1000;
+	plan.rate_bps = 64 * 8000;
+	return plan;
+}
+
 /* ---- a whole client, as run/ drives it -------------------------------------------------------- */
 
 static MAYBE_UNUSED int client_connect(uint16_t port, const char *key_file,
@@ -198,6 +211,7 @@ static MAYBE_UNUSED int client_measure(struct wp_peer_session *s, const struct w
 	for (size_t i = 0; i < run->n_flows; i++)
 		run->flows[i].role = s->streams[i].role == WP_STREAM_SENDS ? "sender" : "receiver";
 	r = wp_end_new(&spec, &end, err);
+	s->end = end;
 	if (!r)
 		r = s->ops->start(s, err);
 	if (!r)
@@ -223,6 +237,7 @@ static MAYBE_UNUSED int client_measure(struct wp_peer_session *s, const struct w
 		if (!r && finished < 0)
 			r = wp_err_set(err, finished, "%s", late.msg);
 	}
+	s->end = NULL;
 	wp_end_free(end);
 	return r;
 }
@@ -315,7 +330,9 @@ enum stage {
 struct raw {
 	struct wp_channel *c;
 	uint8_t token[WP_TOKEN_BYTES];
+	uint16_t data_port;
 	int data[2];
+	bool udp;
 };
 
 static MAYBE_UNUSED int raw_send(struct raw *r, json_t *message)
@@ -353,7 +370,7 @@ static MAYBE_UNUSED void raw_expect(struct raw *r, const char *want)
 	int result = raw_recv(r, name, &m);
 
 	if (!result && !strcmp(name, "accept"))
-		assert_int_equal(wp_accept_from(m, r->token, NULL), 0);
+		assert_int_equal(wp_accept_from(m, r->token, &r->data_port, NULL), 0);
 	if (!result && !strcmp(name, "error") && strcmp(want, "error"))
 		print_message("error: %s\n", json_string_value(json_object_get(m, "says")));
 	json_decref(m);
@@ -374,14 +391,53 @@ static MAYBE_UNUSED int raw_data(uint16_t port, const char *from,
 	return fd;
 }
 
+/* A UDP socket on `from` (NULL = any) that sends to the server's port. */
+static MAYBE_UNUSED int raw_udp(uint16_t port, const char *from)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in local = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+	if (from) {
+		inet_pton(AF_INET, from, &local.sin_addr);
+		assert_int_equal(bind(fd, (struct sockaddr *)&local, sizeof(local)), 0);
+	}
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static MAYBE_UNUSED void raw_preamble(int fd, const uint8_t token[static WP_TOKEN_BYTES],
+				      uint32_t stream, enum wp_stream_role role)
+{
+	struct wp_preamble p = { .stream = stream, .role = role };
+	uint8_t bytes[WP_PREAMBLE_BYTES];
+
+	memcpy(p.token, token, WP_TOKEN_BYTES);
+	wp_preamble_encode(&p, bytes);
+	(void)!send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+}
+
+static MAYBE_UNUSED int raw_stream(const struct raw *r, uint16_t port, uint32_t stream)
+{
+	int fd;
+
+	if (!r->udp)
+		return raw_data(port, NULL, r->token, stream);
+	fd = raw_udp(port, NULL);
+	raw_preamble(fd, r->token, stream, WP_STREAM_SENDS);
+	return fd;
+}
+
 /* A forward test of two streams, up to `stage`. */
-static MAYBE_UNUSED void raw_go(struct raw *r, uint16_t port, enum stage stage)
+static MAYBE_UNUSED void raw_go_with(struct raw *r, uint16_t port, enum stage stage, bool udp)
 {
 	struct wp_hello hello = { .protocol = 1, .version = "test", .kinds = wp_hello_kinds() };
-	struct wp_plan plan = small_plan(WP_FORWARD, 2, 0);
+	struct wp_plan plan = udp ? small_udp_plan(WP_FORWARD, 2, 0) : small_plan(WP_FORWARD, 2, 0);
 
 	plan.duration_ns = 60 * WP_NS_PER_S;
-	*r = (struct raw) { .data = { -1, -1 } };
+	*r = (struct raw) { .data = { -1, -1 }, .udp = udp };
 	assert_int_equal(wp_channel_new(raw_connect(port, NULL), WP_PEER_RESULT_BYTES,
 					WP_PEER_RESULT_VALUES, &r->c, NULL),
 			 0);
@@ -394,9 +450,9 @@ static MAYBE_UNUSED void raw_go(struct raw *r, uint16_t port, enum stage stage)
 		raw_expect(r, "accept");
 	}
 	if (stage >= STAGE_HALF_CONNECTED)
-		r->data[0] = raw_data(port, NULL, r->token, 0);
+		r->data[0] = raw_stream(r, port, 0);
 	if (stage >= STAGE_READY) {
-		r->data[1] = raw_data(port, NULL, r->token, 1);
+		r->data[1] = raw_stream(r, port, 1);
 		raw_expect(r, "ready");
 	}
 	if (stage >= STAGE_RUNNING) {
@@ -405,6 +461,11 @@ static MAYBE_UNUSED void raw_go(struct raw *r, uint16_t port, enum stage stage)
 	}
 	if (stage >= STAGE_FINISH)
 		assert_int_equal(raw_send(r, wp_message_new(WP_MSG_FINISH)), 0);
+}
+
+static MAYBE_UNUSED void raw_go(struct raw *r, uint16_t port, enum stage stage)
+{
+	raw_go_with(r, port, stage, false);
 }
 
 static MAYBE_UNUSED void reset_on_close(int fd)

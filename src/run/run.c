@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "net/addr.h"
@@ -13,6 +16,8 @@
 #include "sys/tcp_info.h"
 
 #define DRAIN_GRACE_NS (10 * WP_NS_PER_S) /* for data on its way after the senders have stopped */
+/* How often own senders are looked after, once the other end's are done. */
+#define END_TICK_NS (50 * WP_NS_PER_MS)
 
 struct running {
 	const struct wp_run_config *config;
@@ -117,6 +122,7 @@ static int prepare(struct running *x, struct wp_err *err)
 	r = name_flows(x, err);
 	if (!r)
 		r = wp_end_new(&spec, &x->end, err);
+	x->session->end = x->end;
 	return r;
 }
 
@@ -131,28 +137,72 @@ static void cancel(struct running *x)
 	(void)x->config->peer->stop(x->session);
 }
 
+/* Of datagrams the end marker may be lost: who waits for it is told to be content with silence. */
+static bool end_may_be_lost(const struct running *x)
+{
+	return !strcmp(x->config->plan->kind, "udp");
+}
+
+/* Every END_TICK_NS from now on. */
+static int start_ticking(int timer)
+{
+	struct itimerspec every = { .it_interval = wp_ns_to_timespec(END_TICK_NS),
+				    .it_value = wp_ns_to_timespec(END_TICK_NS) };
+
+	return timerfd_settime(timer, 0, &every, NULL) < 0 ? -errno : 0;
+}
+
+/* The other end's senders are done: what this end has not received soon does not come any more. But its own senders go
+ * on to their end. */
+static void be_content(struct running *x, int timer)
+{
+	uint64_t ticks;
+
+	(void)!read(timer, &ticks, sizeof(ticks));
+	if (!wp_end_senders_done(x->end))
+		return;
+	wp_end_stop(x->end);
+	(void)timerfd_settime(timer, 0, &(struct itimerspec) { 0 }, NULL);
+}
+
+/* One event of the other end: 1 when it is done, 0, or why the test ends. */
+static int take_event(struct running *x, int timer, bool was_done, struct wp_err *err)
+{
+	int r = x->config->peer->event(x->session, err);
+
+	if (r > 0 && !was_done && end_may_be_lost(x))
+		return start_ticking(timer) < 0 ? -errno : 1;
+	return r;
+}
+
 /* Waits until this end's part is over. The peer may fail or vanish meanwhile: then what is there is kept. */
 static int watch(struct running *x, struct wp_err *err)
 {
+	_cleanup_close_ int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	bool peer_done = false;
 
+	if (timer < 0)
+		return wp_err_sys(err, -errno, "cannot make a timer");
 	for (;;) {
-		int fds[2] = { x->session->control_fd, x->config->cancel_fd };
-		size_t n = x->config->cancel_fd >= 0 && !x->cancelled ? 2 : 1;
+		int fds[3] = { x->session->control_fd, timer, x->config->cancel_fd };
+		size_t n = x->config->cancel_fd >= 0 && !x->cancelled ? 3 : 2;
 		int r;
 
-		if (peer_done)
+		/* It has nothing more to say; but own senders may go on, and it may vanish. */
+		if (peer_done && wp_end_senders_done(x->end))
 			fds[0] = -1;
 		r = wp_end_wait(x->end, fds, n);
 		if (r == 0 || (r < 0 && r != -EINTR))
 			return r;
-		if (r > 0 && (r & 2))
+		if (r > 0 && (r & 4))
 			cancel(x);
+		if (r > 0 && (r & 2))
+			be_content(x, timer);
 		if (r > 0 && (r & 1)) {
-			r = x->config->peer->event(x->session, err);
+			r = take_event(x, timer, peer_done, err);
 			if (r < 0)
 				return r;
-			peer_done = r > 0;
+			peer_done |= r > 0;
 		}
 	}
 }
@@ -262,6 +312,8 @@ int wp_run_execute(const struct wp_run_config *config, struct wp_run *run, struc
 		r = measure(&x, err);
 	note_same_machine(&x);
 	wp_run_totals(run);
+	if (x.session)
+		x.session->end = NULL;
 	wp_end_free(x.end);
 	if (x.session)
 		config->peer->close(x.session);

@@ -27,6 +27,7 @@ const struct wp_command wp_cmd_tcp = {
 		"  whyperf tcp lab --cpu 0 --peer-cpu 1    where the two ends run\n"
 		"  whyperf tcp lab -n 1G -J                exactly 1 GiB, the record as JSON\n"
 		"  whyperf tcp lab -b 200M -i 0.1          paced, a row each 100 ms\n"
+		"  whyperf tcp 192.0.2.7 --with rr         what the load does to others' latency\n"
 		"  whyperf tcp lab --format mail           a report to paste into a letter\n",
 	.options = wp_tcp_options,
 	.n_options = WP_N_TCP_OPTIONS,

@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/printer.h"
+#include "cli/with.h"
 #include "explain/explain.h"
 #include "report/live.h"
 #include "report/stream.h"
@@ -56,19 +57,31 @@ static struct wp_run_config run_config(const struct wp_test_config *c, const str
 	};
 }
 
+/* What is told while a run goes on. */
+struct hooks {
+	void (*on_start)(void *arg, const struct wp_run *run);
+	void (*on_tick)(void *arg, const struct wp_end_tick *tick);
+	void (*on_idle)(void *arg, const struct wp_run *idle);
+	void *arg;
+};
+
 static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
-		   struct wp_venue *venue, const struct wp_cli *cli, struct wp_run_config *hooks,
+		   struct wp_venue *venue, const struct wp_cli *cli, const struct hooks *hooks,
 		   struct wp_run *run, struct wp_err *err)
 {
 	struct wp_run_config rc = run_config(c, plan, venue, cli);
-	int r;
+	struct wp_with with;
+	int r = wp_with_parse(c, plan, &with, err);
 
-	if (hooks) {
-		rc.on_start = hooks->on_start;
-		rc.on_tick = hooks->on_tick;
-		rc.arg = hooks->arg;
-	}
-	r = wp_run_execute(&rc, run, err);
+	rc.on_start = hooks->on_start;
+	rc.on_tick = hooks->on_tick;
+	rc.arg = hooks->arg;
+	with.on_idle = hooks->on_idle;
+	with.arg = hooks->arg;
+	if (r)
+		wp_run_not_started(&rc, run, err);
+	else
+		r = with.engine ? wp_run_with(&rc, &with, run, err) : wp_run_execute(&rc, run, err);
 	if (wp_explain(run))
 		wp_run_warn(run, "not enough memory to say what held the run down");
 	if (!strcmp(plan->kind, "udp") && !c->pace_set)
@@ -83,7 +96,7 @@ int wp_measure_run(const struct wp_test_config *c, const struct wp_plan *plan,
 		   struct wp_venue *venue, const struct wp_cli *cli, struct wp_run *run,
 		   struct wp_err *err)
 {
-	return execute(c, plan, venue, cli, NULL, run, err);
+	return execute(c, plan, venue, cli, &(struct hooks) { 0 }, run, err);
 }
 
 const char *wp_measure_save(const struct wp_cli *cli, struct wp_run *run,
@@ -152,6 +165,18 @@ static void on_start(void *arg, const struct wp_run *run)
 		wp_live_start(s->live, run);
 }
 
+/* Before the requests run alone, and after. */
+static void on_idle(void *arg, const struct wp_run *idle)
+{
+	struct screen *s = arg;
+	json_t *event = s->stream && idle ? wp_event_idle(idle) : NULL;
+
+	if (event)
+		put_event(s, event);
+	else if (s->live && !idle && s->cli->terminal)
+		wp_cli_say(s->cli, "round trips without load first");
+}
+
 static void on_tick(void *arg, const struct wp_end_tick *tick)
 {
 	struct screen *s = arg;
@@ -208,7 +233,9 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 {
 	enum wp_format format = c->json ? WP_FORMAT_JSON : (enum wp_format)c->format;
 	struct screen screen = { .cli = cli };
-	struct wp_run_config hooks = { .on_start = on_start, .on_tick = on_tick, .arg = &screen };
+	const struct hooks hooks = {
+		.on_start = on_start, .on_tick = on_tick, .on_idle = on_idle, .arg = &screen
+	};
 	struct wp_err err = { 0 };
 	const char *stored = "";
 	struct wp_run run;

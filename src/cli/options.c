@@ -66,6 +66,15 @@ const char *wp_format_name(enum wp_format f)
 	{ "busy-poll", 0, WP_OPT_COUNT, OFF(busy_poll_us), .arg = "US", .def = "0", .min = 0,      \
 	  .max = 1e6, .group = in_group,                                                           \
 	  .help = "poll the device so many microseconds before sleeping (SO_BUSY_POLL); 0 = off" }
+#define WITH_ROWS                                                                                  \
+	{ "with", 0, WP_OPT_STRING, OFF(with), .arg = "WHAT", .group = "Latency under load",       \
+	  .help = "rr: small requests over TCP, alone first and then beside the load, and what it adds to their round trips; rr,udp: over UDP" }, \
+	{ "with-rate", 0, WP_OPT_FREQUENCY, OFF(with_rate_mhz), .arg = "N", .def = "200",          \
+	  .min = 1, .max = 1e5, .group = "Latency under load",                                     \
+	  .help = "their number a second, at random times whatever the answers do" },              \
+	{ "idle-time", 0, WP_OPT_DURATION, OFF(idle_ns), .set_offset = OFF(idle_set),              \
+	  .arg = "TIME", .min = 0, .max = 3600, .group = "Latency under load",                     \
+	  .help = "how long alone; not given = 3 s, a third of a shorter test; 0 = only beside the load" }
 #define NETWORK_ROWS                                                                               \
 	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 1,              \
 	  .max = 65535, .group = "Network", .help = "port of the server" },                        \
@@ -121,6 +130,7 @@ const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
 	{ "check", 0, WP_OPT_FLAG, OFF(check), .group = "Data",
 	  .help = "verify received content (with --fill pattern)" },
 
+	WITH_ROWS,
 	PLACEMENT_ROWS,
 
 	WINDOW_ROW("TCP", "socket buffers of both ends; not given = the kernel tunes them"),
@@ -169,6 +179,7 @@ const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS] = {
 		"socket buffers of both ends; not given = large, and the report says what was got"),
 	DSCP_ROW("Sockets"),
 
+	WITH_ROWS,
 	PLACEMENT_ROWS,
 	NETWORK_ROWS,
 	OUTPUT_ROWS,

@@ -37,10 +37,15 @@ struct wp_test_config {
 	int wait;                                                      /* enum wp_wait */
 	uint64_t rate_mhz, outstanding, request_bytes, response_bytes; /* sizes: 0 = not given */
 	int64_t response_timeout_ns;
+	/* tcp, udp: requests beside the load */
+	const char *with;
+	uint64_t with_rate_mhz;
+	int64_t idle_ns;
+	bool idle_set;
 };
 
-#define WP_N_TCP_OPTIONS 36
-#define WP_N_UDP_OPTIONS 37
+#define WP_N_TCP_OPTIONS 39
+#define WP_N_UDP_OPTIONS 40
 #define WP_N_RR_OPTIONS  38
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 extern const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS];

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options.h"
+#include "cli/with.h"
 #include "store/store.h"
 
 static int dscp_by_name(const char *text)
@@ -257,6 +258,7 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 		.cpus = c->cpus,
 		.peer_cpus = c->peer_cpus,
 	};
+	struct wp_with with;
 	int r = check_switches(c, err);
 
 	if (!r)
@@ -267,6 +269,8 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 		r = wp_parse_dscp(c->dscp, &p.dscp, err);
 	if (!r)
 		r = wp_plan_check(&p, err);
+	if (!r)
+		r = wp_with_parse(c, &p, &with, err);
 	if (!r)
 		*ret = p;
 	return r;

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "load/engine.h"
 #include "model/metric.h"
+#include "run/with.h"
 
 #define OVERHEAD_NS (100 * WP_NS_PER_MS) /* of a run: connecting, the last data, storing */
 
@@ -239,8 +240,10 @@ bool wp_sweep_test_local(const struct wp_sweep_test *t)
 int64_t wp_sweep_test_run_ns(const struct wp_sweep_test *t)
 {
 	const struct wp_test_config *c = &t->config;
+	const struct wp_plan load = { .duration_ns = c->duration_ns };
+	int64_t idle_ns = !c->with ? 0 : c->idle_set ? c->idle_ns : wp_with_idle_ns(&load);
 
 	if ((c->limit_bytes || c->blocks) && !c->duration_set)
 		return 0;
-	return c->duration_ns + c->omit_ns + OVERHEAD_NS;
+	return idle_ns + c->duration_ns + c->omit_ns + OVERHEAD_NS;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/json_stall.h"
 
 #define KEY_MAX      96
 #define MAX_CPUS     8192
@@ -161,15 +162,15 @@ static json_t *strings(const char *const *v, size_t n)
 	return array;
 }
 
-static json_t *counts_to_json(const struct wp_host *h)
+static json_t *counts_to_json(const struct wp_count *counts, size_t n)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < h->n_counts; i++)
-		json_array_append_new(array, json_pack("{s:s, s:o, s:s?}", "name",
-						       h->counts[i].name, "delta",
-						       json_integer((json_int_t)h->counts[i].delta),
-						       "source", h->counts[i].source));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array,
+				      json_pack("{s:s, s:o, s:s?}", "name", counts[i].name, "delta",
+						json_integer((json_int_t)counts[i].delta), "source",
+						counts[i].source));
 	return array;
 }
 
@@ -214,8 +215,13 @@ json_t *wp_host_to_json(const struct wp_host *h)
 	json_object_set_new(obj, "cpu_samples",
 			    rows(WP_SCOPE_CPU_SAMPLE, h->cpu_samples, h->n_cpu_samples,
 				 sizeof(*h->cpu_samples)));
-	json_object_set_new(obj, "counters", counts_to_json(h));
+	json_object_set_new(obj, "counters", counts_to_json(h->counts, h->n_counts));
+	json_object_set_new(obj, "path_counters", counts_to_json(h->path_counts, h->n_path_counts));
 	json_object_set_new(obj, "histograms", histograms_to_json(h));
+	if (wp_host_stalls_to_json(h, obj)) {
+		json_decref(obj);
+		return NULL;
+	}
 	return obj;
 }
 
@@ -302,6 +308,10 @@ json_t *wp_run_to_json(const struct wp_run *run)
 	json_object_set_new(obj, "warnings", strings(run->warnings, run->n_warnings));
 	json_object_set_new(obj, "hosts", hosts);
 	json_object_set_new(obj, "flows", flows);
+	if (wp_run_stalls_to_json(run, obj)) {
+		json_decref(obj);
+		return NULL;
+	}
 	return obj;
 }
 
@@ -470,21 +480,21 @@ static const char *get_string(const json_t *obj, const char *key, struct wp_pool
 	return wp_pool_strdup(pool, json_string_value(json_object_get(obj, key)));
 }
 
-static int counts_from_json(const json_t *obj, struct wp_host *h, struct wp_pool *pool,
-			    struct wp_err *err)
+static int counts_from_json(const json_t *obj, const char *key, struct wp_count **ret,
+			    size_t *ret_n, struct wp_pool *pool, struct wp_err *err)
 {
 	void *base = NULL;
-	int r = get_array(obj, "counters", MAX_COUNTS, sizeof(*h->counts), pool, &base,
-			  &h->n_counts, err);
+	int r = get_array(obj, key, MAX_COUNTS, sizeof(**ret), pool, &base, ret_n, err);
+	struct wp_count *counts = base;
 
-	h->counts = base;
-	for (size_t i = 0; !r && i < h->n_counts; i++) {
-		const json_t *row = json_array_get(json_object_get(obj, "counters"), i);
+	*ret = counts;
+	for (size_t i = 0; !r && i < *ret_n; i++) {
+		const json_t *row = json_array_get(json_object_get(obj, key), i);
 
-		h->counts[i].name = get_string(row, "name", pool);
-		h->counts[i].source = get_string(row, "source", pool);
-		h->counts[i].delta = json_number_value(json_object_get(row, "delta"));
-		if (!h->counts[i].name)
+		counts[i].name = get_string(row, "name", pool);
+		counts[i].source = get_string(row, "source", pool);
+		counts[i].delta = json_number_value(json_object_get(row, "delta"));
+		if (!counts[i].name)
 			r = wp_err_set(err, -EPROTO, "a counter has no name");
 	}
 	return r;
@@ -563,7 +573,14 @@ int wp_host_from_json(const json_t *json, struct wp_host *ret, struct wp_pool *p
 			     &ret->n_cpu_samples, err);
 	if (!r)
 		r = histograms_from_json(json, ret, pool, err);
-	return r ? r : counts_from_json(json, ret, pool, err);
+	if (!r)
+		r = wp_host_stalls_from_json(json, ret, pool, err);
+	if (!r)
+		r = counts_from_json(json, "counters", &ret->counts, &ret->n_counts, pool, err);
+	if (!r)
+		r = counts_from_json(json, "path_counters", &ret->path_counts, &ret->n_path_counts,
+				     pool, err);
+	return r;
 }
 
 int wp_flow_from_json(const json_t *json, struct wp_flow *ret, struct wp_pool *pool,
@@ -711,6 +728,8 @@ static int run_from_json(const json_t *json, struct wp_run *run, struct wp_err *
 		r = ledger_from_json(json_object_get(json, "ledger"), run, err);
 	if (!r)
 		r = findings_from_json(json, run, err);
+	if (!r)
+		r = wp_run_stalls_from_json(json, run, err);
 	return r ? r : hosts_and_flows_from_json(json, run, err);
 }
 

@@ -14,18 +14,22 @@
 #include <stddef.h>
 
 enum wp_scope {
-	WP_SCOPE_TEST,       /* struct wp_test */
-	WP_SCOPE_INVENTORY,  /* struct wp_inventory */
-	WP_SCOPE_HOST,       /* struct wp_host */
-	WP_SCOPE_CPU,        /* struct wp_cpu_use */
-	WP_SCOPE_CPU_SAMPLE, /* struct wp_cpu_sample */
-	WP_SCOPE_THREAD,     /* struct wp_thread_use */
-	WP_SCOPE_FLOW,       /* struct wp_flow */
-	WP_SCOPE_INTERVAL,   /* struct wp_interval */
-	WP_SCOPE_END,        /* struct wp_flow_end: one end's totals of a flow */
-	WP_SCOPE_TOTAL,      /* struct wp_total */
-	WP_SCOPE_LEDGER,     /* struct wp_ledger */
-	WP_SCOPE_HISTOGRAM,  /* struct wp_histogram */
+	WP_SCOPE_TEST,          /* struct wp_test */
+	WP_SCOPE_INVENTORY,     /* struct wp_inventory */
+	WP_SCOPE_HOST,          /* struct wp_host */
+	WP_SCOPE_CPU,           /* struct wp_cpu_use */
+	WP_SCOPE_CPU_SAMPLE,    /* struct wp_cpu_sample */
+	WP_SCOPE_THREAD,        /* struct wp_thread_use */
+	WP_SCOPE_FLOW,          /* struct wp_flow */
+	WP_SCOPE_INTERVAL,      /* struct wp_interval */
+	WP_SCOPE_END,           /* struct wp_flow_end: one end's totals of a flow */
+	WP_SCOPE_TOTAL,         /* struct wp_total */
+	WP_SCOPE_LEDGER,        /* struct wp_ledger */
+	WP_SCOPE_HISTOGRAM,     /* struct wp_histogram */
+	WP_SCOPE_STALL,         /* struct wp_stall */
+	WP_SCOPE_STALL_VIEW,    /* struct wp_stall_view: as one end saw it */
+	WP_SCOPE_STALL_READING, /* struct wp_stall_reading */
+	WP_SCOPE_STALL_LINE,    /* struct wp_stall_line: an interrupt or softirq on a CPU */
 	WP_SCOPE_N,
 };
 

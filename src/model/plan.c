@@ -35,6 +35,9 @@ static int check_times(const struct wp_plan *p, struct wp_err *err)
 		return wp_err_set(err, -EINVAL, "the interval (-i) must be 0 or at least 0.01 s");
 	if (p->sample_ns && (p->sample_ns < MIN_INTERVAL_NS || p->sample_ns > MAX_DURATION_NS))
 		return wp_err_set(err, -EINVAL, "the sampling interval must be at least 0.01 s");
+	if (p->stall_ns && (p->stall_ns < WP_MIN_STALL_NS || p->stall_ns > WP_MAX_STALL_NS))
+		return wp_err_set(err, -EINVAL,
+				  "a stall (--stall) must last between 0.05 s and an hour");
 	return 0;
 }
 
@@ -305,6 +308,8 @@ void wp_plan_to_test(const struct wp_plan *p, struct wp_run *run)
 	t->mss_bytes = or_absent(p->mss_bytes, "the kernel's choice");
 	t->dscp = p->dscp >= 0 ? wp_num(p->dscp) : wp_absent("not set");
 	t->nodelay = wp_num(p->nodelay);
+	if (p->stall_ns)
+		t->stall_s = wp_num((double)p->stall_ns / 1e9);
 	if (!strcmp(p->kind, "udp"))
 		udp_to_test(p, t);
 	if (!strcmp(p->kind, "rr"))

@@ -23,6 +23,9 @@
 #define WP_MAX_BATCH       1024
 #define WP_MAX_OUTSTANDING 1024
 
+#define WP_MIN_STALL_NS (50 * INT64_C(1000000)) /* looked for ten times in it: every 5 ms */
+#define WP_MAX_STALL_NS (3600 * INT64_C(1000000000))
+
 enum wp_direction {
 	WP_FORWARD, /* client sends */
 	WP_REVERSE, /* server sends */
@@ -73,6 +76,7 @@ struct wp_plan {
 	int64_t omit_ns;      /* warm-up before the window */
 	int64_t interval_ns;  /* report rows; 0 = none but the whole */
 	int64_t sample_ns;    /* kernel counters; 0 = as interval_ns */
+	int64_t stall_ns;     /* progress that stops for so long is a stall; 0 = not looked for */
 	uint64_t limit_bytes; /* total over the streams of a direction; 0 = none. rr: of requests */
 	uint64_t
 		length_bytes; /* a write, a datagram's payload (with gso: a segment's), a request */

@@ -16,6 +16,7 @@
 
 #include "base/pool.h"
 #include "model/num.h"
+#include "model/stall.h"
 #include "stats/hist.h"
 
 #define WP_RUN_SCHEMA "whyperf.run/1"
@@ -46,6 +47,7 @@ struct wp_test {
 	struct wp_num streams, duration_s, omit_s, interval_s, length_bytes, target_bps,
 		limit_bytes;
 	struct wp_num window_bytes, mss_bytes, dscp, nodelay;
+	struct wp_num stall_s;                                                    /* --stall */
 	struct wp_num target_pps, batch, busy_poll_us, gso, gro, connected, spin; /* udp */
 	const char *arrivals; /* rr: closed loop | even | poisson */
 	const char *wait;     /* rr: auto | block | epoll | spin */
@@ -140,10 +142,21 @@ struct wp_host {
 	size_t n_cpu_samples;
 	struct wp_thread_use *threads;
 	size_t n_threads;
-	struct wp_count *counts;
+	struct wp_count *counts; /* in the measured window */
 	size_t n_counts;
+	/* On the datagrams' way through this host, over the whole run with its warm-up and tail: what the ledger is
+	 * made from. Only those that moved. */
+	struct wp_count *path_counts;
+	size_t n_path_counts;
+	const char
+		*path_device; /* the interface that leads to the other end; NULL = not looked for */
+	const char *path_note; /* which of them could not be read; NULL = all were */
 	struct wp_histogram *histograms;
 	size_t n_histograms;
+	struct wp_stall_view *stalls; /* as this end saw them */
+	size_t n_stalls;
+	struct wp_num stalls_left_out;        /* beyond WP_MAX_STALLS; absent without --stall */
+	struct wp_num stall_cpu_pct;          /* what looking for them took, of one CPU */
 	struct wp_num wall_s;                 /* length of the window that cpus[] covers */
 	struct wp_num app_cpu_s;              /* CPU time of the threads that moved data */
 	struct wp_num cost_us_per_kb;         /* app thread CPU time per 1024 bytes of this end */
@@ -237,6 +250,9 @@ struct wp_stage {
 
 struct wp_ledger {
 	struct wp_num sent_packets, delivered_packets, unexplained_packets;
+	/* Datagrams that the sender's kernel refused (ENOBUFS): not in sent_packets, and where it dropped them. */
+	struct wp_num refused_packets;
+	const char *refused_by;
 	struct wp_stage *stages;
 	size_t n_stages;
 };
@@ -278,6 +294,8 @@ struct wp_run {
 	size_t n_flows;
 	struct wp_total total;
 	struct wp_ledger ledger;
+	struct wp_stall *stalls; /* both ends' views together, by time */
+	size_t n_stalls;
 	struct wp_finding *findings;
 	size_t n_findings;
 	const char **warnings; /* sentences; nothing is dropped silently */

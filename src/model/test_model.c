@@ -105,6 +105,28 @@ static void fill_scope(enum wp_scope scope, void *base, struct wp_pool *pool)
 	}
 }
 
+static void fill_stalls(struct wp_run *run)
+{
+	struct wp_host *h = &run->hosts[1];
+
+	h->stalls = wp_pool_calloc(&run->pool, 2, sizeof(*h->stalls));
+	h->n_stalls = 2;
+	for (size_t i = 0; i < 2; i++) {
+		struct wp_stall_view *v = &h->stalls[i];
+
+		fill_scope(WP_SCOPE_STALL_VIEW, v, &run->pool);
+		v->readings = wp_pool_calloc(&run->pool, 3, sizeof(*v->readings));
+		v->lines = wp_pool_calloc(&run->pool, 1, sizeof(*v->lines));
+		v->n_readings = 3;
+		v->n_lines = i;
+		fill_scope(WP_SCOPE_STALL_READING, &v->readings[2], &run->pool);
+		fill_scope(WP_SCOPE_STALL_LINE, v->lines, &run->pool);
+	}
+	run->stalls = wp_pool_calloc(&run->pool, 1, sizeof(*run->stalls));
+	run->n_stalls = 1;
+	fill_scope(WP_SCOPE_STALL, run->stalls, &run->pool);
+}
+
 static void a_record_survives_json(void **state)
 {
 	struct wp_run run, back;
@@ -136,6 +158,7 @@ static void a_record_survives_json(void **state)
 		fill_scope(WP_SCOPE_CPU, h->cpus, &run.pool);
 		fill_scope(WP_SCOPE_THREAD, h->threads, &run.pool);
 	}
+	fill_stalls(&run);
 	run.flows = wp_pool_calloc(&run.pool, 1, sizeof(*run.flows));
 	run.n_flows = 1;
 	fill_scope(WP_SCOPE_FLOW, run.flows, &run.pool);
@@ -162,6 +185,13 @@ static void a_record_survives_json(void **state)
 	two = wp_run_to_json(&back);
 	assert_true(json_equal(one, two));
 	assert_string_equal(back.hosts[1].counts[0].name, "TcpRetransSegs");
+	assert_int_equal(back.n_stalls, 1);
+	assert_int_equal(back.hosts[0].n_stalls, 0);
+	assert_int_equal(back.hosts[1].n_stalls, 2);
+	assert_int_equal(back.hosts[1].stalls[0].n_readings, 3);
+	assert_int_equal(back.hosts[1].stalls[0].n_lines, 0);
+	assert_string_equal(back.hosts[1].stalls[1].lines[0].name,
+			    run.hosts[1].stalls[1].lines[0].name);
 	assert_string_equal(back.warnings[0], "a warning with 7");
 	json_decref(one);
 	json_decref(two);
@@ -185,6 +215,12 @@ static void a_hostile_record_is_refused(void **state)
 		  "test.kind is not a string" },
 		{ "{\"schema\":\"whyperf.run/1\",\"hosts\":[{\"counters\":[{}]}]}", "no name" },
 		{ "{\"schema\":\"whyperf.run/1\",\"findings\":[{}]}", "lacks rule" },
+		{ "{\"schema\":\"whyperf.run/1\",\"stalls\":{}}", "stalls is not an array" },
+		{ "{\"schema\":\"whyperf.run/1\",\"hosts\":[{\"stalls\":[{}]}]}",
+		  "lacks its role" },
+		{ "{\"schema\":\"whyperf.run/1\",\"hosts\":[{\"stalls\":[{\"role\":\"sender\","
+		  "\"lines\":[7]}]}]}",
+		  "not an object" },
 	};
 
 	(void)state;
@@ -366,6 +402,9 @@ static void bad_plans_get_a_sentence(void **state)
 	REFUSED(p.omit_ns = -1, "warm-up");
 	REFUSED((p.limit_bytes = 5, p.omit_ns = 1), "exclude");
 	REFUSED(p.interval_ns = 9999999, "0.01 s");
+	REFUSED(p.stall_ns = 49999999, "--stall");
+	REFUSED(p.stall_ns = -1, "--stall");
+	REFUSED(p.stall_ns = 3601 * WP_NS_PER_S, "--stall");
 	REFUSED((p.streams = 9, p.limit_bytes = 5), "can't be shared");
 	REFUSED(p.mss_bytes = 40000, "segment size");
 	REFUSED(p.dscp = 64, "DSCP");

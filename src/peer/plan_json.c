@@ -101,6 +101,7 @@ static const struct field fields[] = {
 	NEW_BOOL("poisson", poisson),
 	NEW_CHOICE("wait", wait, waits),
 	NEW_NUMBER("response_timeout_ns", I64, response_timeout_ns),
+	NEW_NUMBER("stall_ns", I64, stall_ns),
 };
 
 static const struct wp_message_key cpus_key = { "cpus", JSON_ARRAY, false, 0, WP_CPU_MAX };

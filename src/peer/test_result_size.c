@@ -133,6 +133,22 @@ static size_t flow_size(size_t n_rows)
 	return json_size(wp_flow_to_json(&f)) + 1 + n_rows * interval_size();
 }
 
+/* As many stalls as an end describes, those in detail with all their readings and lines. */
+static size_t stalls_size(void)
+{
+	struct wp_stall_view v = { .role = "receiver", .flow = "2000" };
+	json_t *obj = json_object();
+
+	fill(WP_SCOPE_STALL_VIEW, &v, true);
+	assert_int_equal(wp_fields_to_json(WP_SCOPE_STALL_VIEW, &v, obj), 0);
+	return WP_MAX_STALLS * (json_size(obj) + 300) +
+	       WP_STALLS_IN_DETAIL *
+		       (WP_MAX_STALL_READINGS *
+				row_size(WP_SCOPE_STALL_READING, sizeof(struct wp_stall_reading)) +
+			WP_MAX_STALL_LINES *
+				(row_size(WP_SCOPE_STALL_LINE, sizeof(struct wp_stall_line)) + 80));
+}
+
 static size_t host_size(void)
 {
 	static struct wp_cpu_use cpus[CPUS];
@@ -147,7 +163,7 @@ static size_t host_size(void)
 	h.counts = counts;
 	h.n_counts = COUNTERS;
 	fill(WP_SCOPE_HOST, &h, true);
-	return json_size(wp_host_to_json(&h)) +
+	return json_size(wp_host_to_json(&h)) + stalls_size() +
 	       WP_MAX_CPU_SAMPLE_ROWS * row_size(WP_SCOPE_CPU_SAMPLE, sizeof(struct wp_cpu_sample));
 }
 

@@ -171,6 +171,36 @@ static void put_histogram(const struct table *t)
 			put_row(t, t->run->hosts[i].role, NULL, &t->run->hosts[i].histograms[k]);
 }
 
+static void put_stall(const struct table *t)
+{
+	for (size_t i = 0; i < t->run->n_stalls; i++)
+		put_row(t, NULL, NULL, &t->run->stalls[i]);
+}
+
+static void put_stall_view(const struct table *t)
+{
+	for (size_t i = 0; i < t->run->n_hosts; i++)
+		for (size_t k = 0; k < t->run->hosts[i].n_stalls; k++)
+			put_row(t, t->run->hosts[i].role, NULL, &t->run->hosts[i].stalls[k]);
+}
+
+/* Readings or lines of every view; the second key is the view's number at that host. */
+static void put_stall_parts(const struct table *t)
+{
+	for (size_t i = 0; i < t->run->n_hosts; i++)
+		for (size_t k = 0; k < t->run->hosts[i].n_stalls; k++) {
+			const struct wp_stall_view *v = &t->run->hosts[i].stalls[k];
+			char number[24];
+
+			snprintf(number, sizeof(number), "%zu", k + 1);
+			for (size_t n = 0; t->scope == WP_SCOPE_STALL_READING && n < v->n_readings;
+			     n++)
+				put_row(t, t->run->hosts[i].role, number, &v->readings[n]);
+			for (size_t n = 0; t->scope == WP_SCOPE_STALL_LINE && n < v->n_lines; n++)
+				put_row(t, t->run->hosts[i].role, number, &v->lines[n]);
+		}
+}
+
 static const struct {
 	const char *keys[2];
 	void (*put)(const struct table *t);
@@ -187,6 +217,10 @@ static const struct {
 	[WP_SCOPE_TOTAL] = { { NULL }, put_total },
 	[WP_SCOPE_LEDGER] = { { NULL }, put_ledger },
 	[WP_SCOPE_HISTOGRAM] = { { "host" }, put_histogram },
+	[WP_SCOPE_STALL] = { { NULL }, put_stall },
+	[WP_SCOPE_STALL_VIEW] = { { "host" }, put_stall_view },
+	[WP_SCOPE_STALL_READING] = { { "host", "stall" }, put_stall_parts },
+	[WP_SCOPE_STALL_LINE] = { { "host", "stall" }, put_stall_parts },
 };
 
 int wp_run_to_csv(const struct wp_run *run, enum wp_scope scope, struct wp_buf *out)
@@ -201,12 +235,21 @@ int wp_run_to_csv(const struct wp_run *run, enum wp_scope scope, struct wp_buf *
 	return wp_buf_status(out);
 }
 
+static bool is_of_stalls(enum wp_scope scope)
+{
+	return scope == WP_SCOPE_STALL_VIEW || scope == WP_SCOPE_STALL_READING ||
+	       scope == WP_SCOPE_STALL_LINE;
+}
+
 static bool has_rows(const struct wp_run *run, enum wp_scope scope)
 {
 	size_t n = 0;
 
+	if (scope == WP_SCOPE_STALL)
+		return run->n_stalls > 0;
 	for (size_t i = 0; i < run->n_hosts; i++)
-		n += scope == WP_SCOPE_CPU          ? run->hosts[i].n_cpus
+		n += is_of_stalls(scope)            ? run->hosts[i].n_stalls
+		     : scope == WP_SCOPE_CPU        ? run->hosts[i].n_cpus
 		     : scope == WP_SCOPE_CPU_SAMPLE ? run->hosts[i].n_cpu_samples
 		     : scope == WP_SCOPE_THREAD     ? run->hosts[i].n_threads
 		     : scope == WP_SCOPE_HISTOGRAM  ? run->hosts[i].n_histograms
@@ -267,7 +310,7 @@ int wp_campaign_to_csv(const struct wp_campaign *c, struct wp_buf *out)
 
 int wp_csv_scope(const char *name, enum wp_scope *ret, struct wp_err *err)
 {
-	char list[256] = "";
+	char list[512] = "";
 	size_t used = 0;
 
 	for (int s = 0; s < WP_SCOPE_N; s++) {

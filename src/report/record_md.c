@@ -34,7 +34,7 @@ static const char top[] =
 	"| `started` | RFC 3339, UTC |\n"
 	"| `version` | of whyperf |\n"
 	"| `command` | the command line, an array |\n"
-	"| `exit` | exit status of the command: 0 done, 1 failed, 130 interrupted |\n"
+	"| `exit` | exit status of the command: 0 done, 1 failed, 3 a threshold was not met (a stall), 130 interrupted |\n"
 	"| `error` | why the run failed or was cut short; null |\n"
 	"| `warnings` | sentences |\n"
 	"| `test` | what was asked for |\n"
@@ -43,14 +43,17 @@ static const char top[] =
 	"| `hosts[].cpus` | each CPU over the run; empty where the other end on the same machine has them |\n"
 	"| `hosts[].cpu_samples` | each CPU in each sample |\n"
 	"| `hosts[].threads` | each thread that moved data |\n"
-	"| `hosts[].counters` | kernel counters that moved: `name` (`TcpRetransSegs`), `delta`, `source` |\n"
+	"| `hosts[].counters` | kernel counters that moved in the measured window: `name` (`TcpRetransSegs`), `delta`, `source` |\n"
+	"| `hosts[].path_counters` | udp: likewise, of the datagrams' way through the host, over the whole run with its warm-up: what the ledger is made from |\n"
 	"| `hosts[].histograms` | distributions of times: percentiles and `buckets`, `[low_ns, high_ns, count]` each, of a log-linear histogram with 2^`bits` buckets a power of two |\n"
+	"| `hosts[].stalls` | with `--stall`: when progress stopped, as this end saw it, with `readings` and `lines` of the first ones; one of role `process` says that this process did not run |\n"
 	"| `flows` | one a connection; rr: one that sums up all connections |\n"
 	"| `flows[].intervals` | rows of hosts[0]'s end; `peer_intervals`: of the other |\n"
 	"| `flows[].sent`, `flows[].received` | totals at the sender and at the receiver |\n"
 	"| `total` | sums over flows |\n"
 	"| `ledger` | packets handed in, delivered, lost at each stage, and the rest |\n"
 	"| `ledger.stages` | `stage`, `host`, `packets`, `source` |\n"
+	"| `stalls` | with `--stall`: what both ends' views together say |\n"
 	"| `findings` | why: `rule`, `share_pct` (of the limit that it explains), `confidence`, `says`, `evidence`, `advice` |\n"
 	"| `findings[].evidence` | `metric`, `value`, `unit`, `source` |\n"
 	"\n"
@@ -74,6 +77,11 @@ static const struct {
 	{ WP_SCOPE_TOTAL, "The whole", "total" },
 	{ WP_SCOPE_LEDGER, "The packet ledger", "ledger" },
 	{ WP_SCOPE_HISTOGRAM, "A distribution", "hosts[].histograms[]" },
+	{ WP_SCOPE_STALL, "A stall", "stalls[]" },
+	{ WP_SCOPE_STALL_VIEW, "A stall as one end saw it", "hosts[].stalls[]" },
+	{ WP_SCOPE_STALL_READING, "Counters around a stall", "hosts[].stalls[].readings[]" },
+	{ WP_SCOPE_STALL_LINE, "An interrupt or softirq around a stall",
+	  "hosts[].stalls[].lines[]" },
 };
 
 /* As long as a scope is missing above, this does not compile. */

@@ -81,6 +81,18 @@ json_t *wp_event_start(const struct wp_run *run)
 	return event("start", json_incref(o));
 }
 
+json_t *wp_event_idle(const struct wp_run *rr)
+{
+	const struct wp_histogram *h =
+		rr->n_hosts ? wp_host_histogram(&rr->hosts[0], "latency") : NULL;
+	_cleanup_json_ json_t *o = json_object();
+
+	if (!o || !h || wp_fields_to_json(WP_SCOPE_HISTOGRAM, h, o) ||
+	    json_object_set_new(o, "name", json_string("latency_idle")))
+		return NULL;
+	return event("idle", json_incref(o));
+}
+
 static bool sends(const struct wp_flow *f)
 {
 	return !f->role || strcmp(f->role, "receiver") != 0;

@@ -3,6 +3,8 @@
  * stream.h - what programs read while a run goes on: one JSON object a line (--json-stream), each {"event": NAME,
  * "data": {...}}:
  *
+ *	idle		--with: the round trips without load, as a histogram of the record without its buckets; before
+ *			start
  *	start		schema, id, started, version, command, test, flows (id, local, remote, role)
  *	interval	flows (id, role, and the metrics of scope interval), sum (of each direction), cpus
  *	end		the whole record, as -J prints it
@@ -20,6 +22,8 @@
 #define WP_JSON_MAX_BYTES (256u << 20)
 
 /* New references; NULL when memory is short. */
+/* `rr`: of the requests that ran alone. NULL also when it measured nothing. */
+json_t *wp_event_idle(const struct wp_run *rr);
 json_t *wp_event_start(const struct wp_run *run);
 /* `run`: as at the start, its flows say which row is whose. */
 json_t *wp_event_interval(const struct wp_run *run, const struct wp_end_tick *tick);

@@ -5,41 +5,20 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "run/ledger.h"
+#include "run/sums.h"
 #include "stats/jain.h"
 
-static struct wp_num add(struct wp_num sum, struct wp_num v)
-{
-	if (!wp_has(sum) || !wp_has(v))
-		return wp_has(sum) ? v : sum;
-	return wp_num(sum.v + v.v);
-}
-
-static const struct wp_flow_end *end_of(const struct wp_flow *f, bool sent)
-{
-	return sent ? &f->sent : &f->received;
-}
-
-/* Sum of one field of sent{} or received{} over the flows; absent as soon as one lacks it. */
-static struct wp_num sum_over(const struct wp_run *run, bool sent, size_t offset)
-{
-	struct wp_num sum = run->n_flows ? wp_num(0) : wp_absent("no flow was opened");
-
-	for (size_t i = 0; i < run->n_flows; i++)
-		sum = add(sum,
-			  *(const struct wp_num *)(const void *)((const char *)end_of(
-									 &run->flows[i], sent) +
-								 offset));
-	return sum;
-}
+static const char NO_TRANSACTIONS[] = "not a request/response test";
 
 static struct wp_num packets_per_s(const struct wp_run *run, bool sent)
 {
 	struct wp_num sum = run->n_flows ? wp_num(0) : wp_absent("no flow was opened");
 
 	for (size_t i = 0; i < run->n_flows; i++) {
-		const struct wp_flow_end *e = end_of(&run->flows[i], sent);
+		const struct wp_flow_end *e = wp_flow_end(&run->flows[i], sent);
 
-		sum = add(sum, wp_num_ratio(e->packets, e->seconds, 1));
+		sum = wp_sum(sum, wp_num_ratio(e->packets, e->seconds, 1));
 	}
 	return sum;
 }
@@ -94,7 +73,7 @@ static struct wp_num bytes_of(const struct wp_run *run, const struct wp_host *h)
 	for (size_t i = 0; i < run->n_flows; i++) {
 		const struct wp_flow *f = &run->flows[i];
 
-		sum = add(sum, wp_flow_sender(run, f) == h ? f->sent.bytes : f->received.bytes);
+		sum = wp_sum(sum, wp_flow_sender(run, f) == h ? f->sent.bytes : f->received.bytes);
 	}
 	return sum;
 }
@@ -115,58 +94,98 @@ static void costs(struct wp_run *run)
 	}
 }
 
-/*
- * TCP delivers or retransmits, so the ledger of a stream is of segments: tcpi_data_segs_out of the senders (which counts
- * retransmissions) against tcpi_data_segs_in of the receivers. What is lost on the way is what had to be sent again and
- * did not arrive twice.
- */
-static void ledger(struct wp_run *run)
-{
-	struct wp_ledger *l = &run->ledger;
-	struct wp_num difference, retransmits;
+/* ---- datagrams -------------------------------------------------------------------------------- */
 
-	l->sent_packets = sum_over(run, true, offsetof(struct wp_flow_end, all_packets));
-	l->delivered_packets = sum_over(run, false, offsetof(struct wp_flow_end, all_packets));
-	difference =
-		add(l->sent_packets, wp_has(l->delivered_packets) ? wp_num(-l->delivered_packets.v)
-								  : l->delivered_packets);
-	retransmits = sum_over(run, true, offsetof(struct wp_flow_end, all_retransmits));
-	if (!wp_has(retransmits) || !wp_has(difference)) {
-		l->unexplained_packets = wp_has(difference) ? retransmits : difference;
+/* Of each receiver the newest: their mean. */
+static struct wp_num mean_jitter(const struct wp_run *run)
+{
+	struct wp_num sum = wp_sum_over(run, false, offsetof(struct wp_flow_end, jitter_us));
+
+	return wp_num_ratio(sum, wp_num((double)run->n_flows), 1);
+}
+
+static void datagrams(struct wp_run *run, struct wp_total *t)
+{
+	struct wp_num sent = wp_sum_over(run, true, offsetof(struct wp_flow_end, packets));
+
+	t->lost_packets = wp_sum_over(run, false, offsetof(struct wp_flow_end, lost));
+	t->lost_pct = wp_num_ratio(t->lost_packets, sent, 100);
+	t->out_of_order = wp_sum_over(run, false, offsetof(struct wp_flow_end, out_of_order));
+	t->duplicated = wp_sum_over(run, false, offsetof(struct wp_flow_end, duplicated));
+	t->jitter_us = mean_jitter(run);
+}
+
+/* ---- transactions ----------------------------------------------------------------------------- */
+
+static void no_latency(struct wp_total *t, const char *why)
+{
+	t->latency_min_us = t->latency_p50_us = t->latency_p90_us = t->latency_p99_us =
+		t->latency_p999_us = t->latency_p9999_us = t->latency_max_us = t->latency_mean_us =
+			wp_absent(why);
+}
+
+/* All of them are in one histogram, of the end that asks: nothing to merge or to average. */
+static void latencies(const struct wp_run *run, struct wp_total *t)
+{
+	const struct wp_histogram *h =
+		run->n_hosts ? wp_host_histogram(&run->hosts[0], "latency") : NULL;
+
+	if (!h) {
+		no_latency(t, "no transaction was completed");
 		return;
 	}
-	l->stages = wp_pool_calloc(&run->pool, 1, sizeof(*l->stages));
-	if (!l->stages)
-		return;
-	/* At most as many as were sent again can have been lost on the way. */
-	l->stages[0] = (struct wp_stage) {
-		.stage = "retransmitted",
-		.host = "sender",
-		.source = "TCP_INFO tcpi_total_retrans",
-		.packets = wp_num(difference.v < 0               ? 0
-				  : difference.v < retransmits.v ? difference.v
-								 : retransmits.v),
-	};
-	l->n_stages = 1;
-	l->unexplained_packets = wp_num(difference.v - l->stages[0].packets.v);
+	t->latency_min_us = h->min_us;
+	t->latency_p50_us = h->p50_us;
+	t->latency_p90_us = h->p90_us;
+	t->latency_p99_us = h->p99_us;
+	t->latency_p999_us = h->p999_us;
+	t->latency_p9999_us = h->p9999_us;
+	t->latency_max_us = h->max_us;
+	t->latency_mean_us = h->mean_us;
+}
+
+static void transactions(struct wp_run *run, struct wp_total *t)
+{
+	const struct wp_flow *f = run->n_flows ? &run->flows[0] : NULL;
+
+	t->transactions = wp_sum_over(run, true, offsetof(struct wp_flow_end, transactions));
+	t->timeouts = wp_sum_over(run, true, offsetof(struct wp_flow_end, timeouts));
+	t->transactions_per_s = f ? wp_num_ratio(t->transactions, f->sent.seconds, 1)
+				  : wp_absent("no flow was opened");
+	t->fairness_jain = f ? f->connection_fairness : wp_absent("no flow was opened");
+	latencies(run, t);
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		struct wp_host *h = &run->hosts[i];
+
+		if (!h->n_cpus)
+			h->machine_cost_us_per_transaction =
+				wp_absent("this end's CPUs are not in the record");
+		else if (wp_num_or(t->transactions, 0) <= 0)
+			h->machine_cost_us_per_transaction =
+				wp_absent("no transaction was completed");
+		else
+			h->machine_cost_us_per_transaction = wp_num(busy_us(h) / t->transactions.v);
+	}
 }
 
 void wp_run_totals(struct wp_run *run)
 {
 	struct wp_total *t = &run->total;
 
-	t->sent_bytes = sum_over(run, true, offsetof(struct wp_flow_end, bytes));
-	t->received_bytes = sum_over(run, false, offsetof(struct wp_flow_end, bytes));
-	t->sent_bps = sum_over(run, true, offsetof(struct wp_flow_end, bits_per_second));
-	t->received_bps = sum_over(run, false, offsetof(struct wp_flow_end, bits_per_second));
-	t->retransmits = sum_over(run, true, offsetof(struct wp_flow_end, retransmits));
+	t->sent_bytes = wp_sum_over(run, true, offsetof(struct wp_flow_end, bytes));
+	t->received_bytes = wp_sum_over(run, false, offsetof(struct wp_flow_end, bytes));
+	t->sent_bps = wp_sum_over(run, true, offsetof(struct wp_flow_end, bits_per_second));
+	t->received_bps = wp_sum_over(run, false, offsetof(struct wp_flow_end, bits_per_second));
+	t->retransmits = wp_sum_over(run, true, offsetof(struct wp_flow_end, retransmits));
 	t->sent_packets_per_s = packets_per_s(run, true);
 	t->received_packets_per_s = packets_per_s(run, false);
-	t->transactions_per_s = wp_absent("not a request/response test");
-	t->latency_min_us = t->latency_p50_us = t->latency_p90_us = t->latency_p99_us =
-		t->latency_p999_us = t->latency_p9999_us = t->latency_max_us = t->latency_mean_us =
-			wp_absent("not a request/response test");
+	t->transactions_per_s = wp_absent(NO_TRANSACTIONS);
+	no_latency(t, NO_TRANSACTIONS);
 	t->fairness_jain = fairness(run);
+	if (wp_run_is(run, "udp"))
+		datagrams(run, t);
+	if (wp_run_is(run, "rr"))
+		transactions(run, t);
 	costs(run);
-	ledger(run);
+	wp_run_ledger(run);
 }

@@ -202,12 +202,16 @@ static int measure_idle(const struct pair *p, struct wp_run *idle, struct wp_err
 {
 	struct wp_plan plan = p->beside.plan;
 	struct wp_run_config c = config_of(p, &plan, p->load->cancel_fd);
+	int r;
 
 	plan.duration_ns = p->with->idle_ns;
 	plan.omit_ns = 0;
 	if (p->with->on_idle)
-		p->with->on_idle(p->with->arg);
-	return wp_run_execute(&c, idle, err);
+		p->with->on_idle(p->with->arg, NULL);
+	r = wp_run_execute(&c, idle, err);
+	if (p->with->on_idle)
+		p->with->on_idle(p->with->arg, idle);
+	return r;
 }
 
 static int measure_load(struct pair *p, struct wp_err *err)
@@ -261,7 +265,8 @@ static int both(struct pair *p, struct wp_err *err)
 		idle_why = why_not(&idle, r, &idle_err);
 	}
 	if (r == -EINTR || is_lost(r)) {
-		wp_err_set(err, r, "%s", idle_err.msg);
+		wp_err_set(err, r, "%s",
+			   r == -EINTR ? "interrupted before the load began" : idle_err.msg);
 		wp_run_not_started(p->load, p->run, err);
 		p->run->exit_status = r == -EINTR ? 130 : 1;
 	} else {

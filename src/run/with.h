@@ -27,8 +27,8 @@ struct wp_with {
 	enum wp_transport transport;
 	uint64_t rate_mhz;
 	int64_t idle_ns; /* alone, before the load; 0 = not at all */
-	/* Called before each of the two parts that take their time without rows. May be NULL. */
-	void (*on_idle)(void *arg);
+	/* Called before the requests run alone, with NULL, and after with their record. May be NULL. */
+	void (*on_idle)(void *arg, const struct wp_run *idle);
 	void *arg;
 };
 

@@ -7,6 +7,7 @@
 
 #include "observe/endpoint.h"
 #include "observe/flow_watch.h"
+#include "observe/path_watch.h"
 #include "observe/sampler.h"
 
 #define SEEN_CPUS 64 /* different CPUs remembered as observed */
@@ -21,6 +22,7 @@ struct wp_end {
 	struct wp_end_spec spec;
 	struct wp_load *load;
 	struct wp_sampler *sampler;
+	struct wp_path_watch *path; /* UDP; NULL = the other end's address is not known */
 	struct wp_flow_watch *flows;
 	struct wp_interval *rows; /* of the newest tick */
 	struct wp_cpu_sample *cpu_rows;

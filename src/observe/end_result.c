@@ -278,6 +278,15 @@ static struct wp_num connection_fairness(const struct wp_end *e)
 		       : wp_num(jain);
 }
 
+int wp_end_recount(struct wp_end *e, struct wp_host *host, struct wp_pool *pool)
+{
+	if (e->path)
+		return wp_path_watch_result(e->path, host, pool);
+	if (e->plan->transport == WP_UDP)
+		host->path_note = "the other end's address is not known";
+	return 0;
+}
+
 int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		  struct wp_pool *pool)
 {
@@ -292,6 +301,8 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		r = wp_sampler_result(e->sampler, host, pool);
 	if (!r)
 		r = put_hists(e, host, pool);
+	if (!r)
+		r = wp_end_recount(e, host, pool);
 	if (r)
 		return r;
 	if (e->spec.engine->caps & WP_ENGINE_TRANSACTIONS && e->sends)

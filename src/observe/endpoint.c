@@ -97,6 +97,20 @@ static int make_sampler(struct wp_end *e, struct wp_err *err)
 	return wp_sampler_new(&config, &e->sampler, err);
 }
 
+static int make_path(struct wp_end *e, struct wp_err *err)
+{
+	const struct wp_stream_spec *first = e->spec.streams;
+	struct wp_addr other_end = first->remote;
+	int r;
+
+	if (e->plan->transport != WP_UDP)
+		return 0;
+	if (!other_end.len && wp_addr_remote(first->fd, &other_end))
+		return 0;
+	r = wp_path_watch_new(&other_end, &e->path);
+	return r ? wp_err_sys(err, r, "cannot watch the counters of the packets' way") : 0;
+}
+
 static int make_load(struct wp_end *e, struct wp_err *err)
 {
 	struct wp_load_spec spec = { .engine = e->spec.engine,
@@ -135,6 +149,8 @@ int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_er
 	if (!r)
 		r = make_sampler(e, err);
 	if (!r)
+		r = make_path(e, err);
+	if (!r)
 		r = make_load(e, err);
 	if (r) {
 		wp_end_free(e);
@@ -150,6 +166,7 @@ void wp_end_free(struct wp_end *e)
 		return;
 	wp_load_free(e->load);
 	wp_sampler_free(e->sampler);
+	wp_path_watch_free(e->path);
 	for (size_t i = 0; e->flows && i < e->n_flows; i++)
 		wp_flow_watch_done(&e->flows[i]);
 	for (int i = 0; i < WP_LOAD_HIST_N; i++)

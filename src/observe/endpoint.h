@@ -65,6 +65,9 @@ void wp_end_stop(struct wp_end *end);
  * shares. Arrays go to `pool`. */
 int wp_end_result(struct wp_end *end, struct wp_host *host, struct wp_flow *flows,
 		  struct wp_pool *pool) WP_MUST_USE;
+/* UDP: reads the counters of the packets' way once more into host->path_counts. Once the other end has its results too,
+ * what was on its way has been counted somewhere. */
+int wp_end_recount(struct wp_end *end, struct wp_host *host, struct wp_pool *pool) WP_MUST_USE;
 /* "same CPU", "SMT sibling", "same last-level cache", "same node", "other node"; NULL where the kernel describes no
  * topology. Takes about 10 ms. */
 const char *wp_cpu_distance(int a, int b);

@@ -272,6 +272,8 @@ static int measure(struct running *x, struct wp_err *err)
 		return r < 0 ? r : collected;
 	/* Also after a failure: a server that ended the test sends what it has measured. */
 	finished = c->peer->finish(x->session, x->run, &late);
+	/* Now nothing is on its way any more. Where memory is short, what was counted before stands. */
+	(void)!wp_end_recount(x->end, &x->run->hosts[0], &x->run->pool);
 	if (r < 0)
 		return r;
 	if (finished) {

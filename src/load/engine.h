@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "load/live_hist.h"
+#include "load/pauses.h"
 #include "model/plan.h"
 #include "net/addr.h"
 
@@ -37,11 +38,21 @@ enum wp_engine_caps {
 	WP_ENGINE_SOCKETS = 1 << 6,   /* streams need sockets */
 	WP_ENGINE_DATAGRAMS = 1 << 7, /* counts packets, and at the receiver what became of them */
 	WP_ENGINE_TRANSACTIONS = 1 << 8, /* who sends asks, who receives answers */
+	WP_ENGINE_WRITES = 1 << 9, /* streams are files of any kind, one; keeps clocks and pauses */
 };
 
 enum wp_stream_role {
 	WP_STREAM_SENDS,
 	WP_STREAM_RECEIVES,
+};
+
+/*
+ * A stopwatch that one worker starts and stops and others read meanwhile. One number, so that no reading falls between
+ * two stores: while it stands, the nanoseconds so far; while it runs, these less the time of its start, which is below 0
+ * because nothing has run for longer than the machine.
+ */
+struct wp_live_clock {
+	_Atomic int64_t ns;
 };
 
 /* Written by one worker, read by anyone. */
@@ -77,6 +88,10 @@ struct wp_stream_counters {
 	_Atomic uint64_t transactions, timeouts, unanswered;
 	_Atomic uint64_t
 		response_bytes; /* client: received, server: sent; `bytes` are the requests' */
+	/* Writes: waiting for room at the other side; in fsync(2); waiting for the pace */
+	struct wp_live_clock taker, sync, pace;
+	_Atomic uint64_t syncs;
+	_Atomic int64_t longest_ns; /* without a completed write; whoever reads it sets it to 0 */
 };
 
 /* Distributions that an engine may keep, nanoseconds. */
@@ -84,6 +99,8 @@ enum wp_load_hist {
 	WP_HIST_LATENCY,  /* of a transaction: from when it was sent (open loop: due) */
 	WP_HIST_SEND_GAP, /* paced datagrams: from one to the next of a stream */
 	WP_HIST_DELAY,    /* one-way, less the smallest of the stream */
+	WP_HIST_WRITE,    /* of a block, from the end of the one before */
+	WP_HIST_SYNC,     /* of an fsync(2) */
 	WP_LOAD_HIST_N,
 };
 
@@ -118,6 +135,7 @@ struct wp_worker {
 	void *buffer, *sink;
 	size_t buffer_bytes;
 	struct wp_live_hist *hist[WP_LOAD_HIST_N]; /* those in engine->hists; NULL the others */
+	struct wp_pause_log *pauses;               /* of WP_ENGINE_WRITES; NULL for others */
 	struct wp_load *load;
 };
 
@@ -149,6 +167,30 @@ static inline void wp_stream_add(struct wp_stream *s, uint64_t bytes)
 		atomic_store_explicit(&c->first_ns, wp_now_ns(), memory_order_relaxed);
 	atomic_store_explicit(&c->bytes, before + bytes, memory_order_relaxed);
 	atomic_store_explicit(&c->calls, calls + 1, memory_order_relaxed);
+}
+
+static inline void wp_live_clock_start(struct wp_live_clock *c, int64_t now_ns)
+{
+	atomic_store_explicit(&c->ns, atomic_load_explicit(&c->ns, memory_order_relaxed) - now_ns,
+			      memory_order_relaxed);
+}
+
+static inline bool wp_live_clock_runs(const struct wp_live_clock *c)
+{
+	return atomic_load_explicit(&c->ns, memory_order_relaxed) < 0;
+}
+
+static inline void wp_live_clock_stop(struct wp_live_clock *c, int64_t now_ns)
+{
+	atomic_store_explicit(&c->ns, atomic_load_explicit(&c->ns, memory_order_relaxed) + now_ns,
+			      memory_order_relaxed);
+}
+
+static inline int64_t wp_live_clock_read(const struct wp_live_clock *c)
+{
+	int64_t ns = atomic_load_explicit(&c->ns, memory_order_relaxed);
+
+	return ns < 0 ? ns + wp_now_ns() : ns;
 }
 
 /* The stream's last byte has moved by now (at the end, and when it idles). */

@@ -10,6 +10,7 @@ const struct wp_engine *const wp_engines[] = {
 	&wp_engine_tcp,
 	&wp_engine_rr,
 	&wp_engine_udp,
+	&wp_engine_write,
 	&wp_engine_null,
 	NULL,
 };

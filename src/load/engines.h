@@ -12,5 +12,6 @@ extern const struct wp_engine wp_engine_null;
 extern const struct wp_engine wp_engine_rr;
 extern const struct wp_engine wp_engine_tcp;
 extern const struct wp_engine wp_engine_udp;
+extern const struct wp_engine wp_engine_write;
 
 #endif

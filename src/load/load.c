@@ -30,6 +30,7 @@ struct slot {
 	struct wp_worker worker;
 	struct wp_load *load;
 	pthread_t thread;
+	pid_t id;
 	bool created, joined;
 	int cpu; /* to pin to; -1 = none */
 	char name[32];
@@ -146,6 +147,14 @@ static int slot_prepare(struct slot *s)
 	r = hists_new(s->load->engine, w);
 	if (r < 0)
 		return wp_err_sys(&s->err, r, "cannot allocate a histogram");
+	if (s->load->engine->caps & WP_ENGINE_WRITES) {
+		void *log = NULL;
+
+		r = buffer_new(sizeof(*w->pauses), &log);
+		if (r < 0)
+			return wp_err_sys(&s->err, r, "cannot allocate a log");
+		w->pauses = log;
+	}
 	if (sends)
 		wp_fill(w->plan->fill, w->buffer, w->buffer_bytes);
 	if (receives)
@@ -208,6 +217,7 @@ static void *slot_main(void *arg)
 	struct slot *s = arg;
 	struct wp_load *l = s->load;
 
+	s->id = gettid();
 	if (slot_wait(s, slot_prepare(s)))
 		slot_run(s);
 	pthread_mutex_lock(&l->lock);
@@ -515,6 +525,8 @@ void wp_load_free(struct wp_load *l)
 		for (int i = 0; i < WP_LOAD_HIST_N; i++)
 			if (w->hist[i])
 				munmap(w->hist[i], sizeof(*w->hist[i]));
+		if (w->pauses)
+			munmap(w->pauses, sizeof(*w->pauses));
 		if (l->slots[t].load)
 			wp_thread_meter_done(&l->slots[t].meter);
 	}
@@ -575,6 +587,10 @@ void wp_load_count(const struct wp_load *l, size_t stream, struct wp_stream_coun
 		GET(timeouts),
 		GET(unanswered),
 		GET(response_bytes),
+		GET(syncs),
+		.taker_ns = wp_live_clock_read(&c->taker),
+		.sync_ns = wp_live_clock_read(&c->sync),
+		.pace_ns = wp_live_clock_read(&c->pace),
 		.ended = ended,
 		.thread = (unsigned)(stream % l->n_slots),
 	};
@@ -586,6 +602,27 @@ void wp_load_hist(const struct wp_load *l, enum wp_load_hist which, struct wp_hi
 	for (size_t t = 0; t < l->n_slots; t++)
 		if (l->slots[t].worker.hist[which])
 			wp_live_hist_read(l->slots[t].worker.hist[which], ret);
+}
+
+int64_t wp_load_longest_ns(const struct wp_load *l, size_t stream)
+{
+	struct wp_stream_counters *c = &l->counters[stream];
+	int64_t longest = atomic_exchange_explicit(&c->longest_ns, 0, memory_order_relaxed);
+	int64_t last = atomic_load_explicit(&c->last_ns, memory_order_relaxed);
+	bool paced = wp_live_clock_runs(&c->pace);
+	int64_t open = last && !paced && !atomic_load(&c->ended) ? wp_now_ns() - last : 0;
+
+	return open > longest ? open : longest;
+}
+
+struct wp_pause_log *wp_load_pauses(const struct wp_load *l, size_t i)
+{
+	return l->slots[i].worker.pauses;
+}
+
+pid_t wp_load_thread_id(const struct wp_load *l, size_t i)
+{
+	return l->slots[i].id;
 }
 
 size_t wp_load_threads(const struct wp_load *l)

@@ -22,6 +22,8 @@
 #ifndef WP_LOAD_LOAD_H
 #define WP_LOAD_LOAD_H
 
+#include <sys/types.h>
+
 #include "load/engine.h"
 
 struct wp_load;
@@ -55,6 +57,9 @@ struct wp_stream_count {
 	/* As in struct wp_stream_counters. */
 	uint64_t packets, expected, out_of_order, duplicated, late, socket_drops, send_drops,
 		shortfall_packets, jitter_ns, transactions, timeouts, unanswered, response_bytes;
+	/* Writes, so far: waiting for room at the other side, in fsync(2), waiting for the pace */
+	int64_t taker_ns, sync_ns, pace_ns;
+	uint64_t syncs;
 };
 
 int wp_load_new(const struct wp_load_spec *spec, struct wp_load **ret,
@@ -73,7 +78,13 @@ void wp_load_count(const struct wp_load *load, size_t stream, struct wp_stream_c
 /* Adds all threads' values of a distribution to `ret`, which has WP_RECORD_HIST_BITS; nothing where the engine keeps
  * none. Also while the load runs. */
 void wp_load_hist(const struct wp_load *load, enum wp_load_hist which, struct wp_hist *ret);
+/* Writes: the longest time without a completed one since the last call; one that goes on counts as far as it is. */
+int64_t wp_load_longest_ns(const struct wp_load *load, size_t stream);
+/* What thread `i` tells of its longest pauses; one reader takes them out (load/pauses.h). NULL: not its kind. */
+struct wp_pause_log *wp_load_pauses(const struct wp_load *load, size_t i);
 size_t wp_load_threads(const struct wp_load *load);
+/* Its thread id, for /proc/self/task. */
+pid_t wp_load_thread_id(const struct wp_load *load, size_t i);
 /* Figures of worker `i` since the start, readable during the run and after join: CPU time, run delay
  * (schedstat), last CPU; context switches only once the thread has ended. Strings are constants. */
 void wp_load_thread_use(const struct wp_load *load, size_t i, struct wp_thread_use *ret);

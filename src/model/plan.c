@@ -252,6 +252,28 @@ uint64_t wp_plan_stream_limit(const struct wp_plan *p, unsigned i)
 	       (i == p->streams - 1 ? left : 0);
 }
 
+int wp_plan_check_write(const struct wp_plan *p, struct wp_err *err)
+{
+	int r;
+
+	if ((unsigned)p->fill > WP_FILL_PATTERN || (unsigned)p->sync > WP_SYNC_BYTES ||
+	    (p->sync == WP_SYNC_BYTES && !p->sync_bytes))
+		return wp_err_set(err, -EINVAL, "unknown content or fsync policy");
+	if (p->streams != 1 || p->direction != WP_FORWARD)
+		return wp_err_set(err, -EINVAL, "one writer writes one file");
+	if (p->length_bytes < 1 || p->length_bytes > WP_MAX_LENGTH_BYTES)
+		return wp_err_set(err, -EINVAL, "the write size (-l) must be between 1 and %uM",
+				  WP_MAX_LENGTH_BYTES >> 20);
+	if (p->wrap_bytes && p->wrap_bytes < p->length_bytes)
+		return wp_err_set(err, -EINVAL,
+				  "the file (--file-size) must hold one write (-l): %llu bytes",
+				  (unsigned long long)p->length_bytes);
+	r = check_amounts(p, err);
+	if (!r)
+		r = check_times(p, err);
+	return r ? r : check_cpus(&p->cpus, err);
+}
+
 static struct wp_num or_absent(double v, const char *why)
 {
 	return v > 0 ? wp_num(v) : wp_absent(why);
@@ -293,7 +315,7 @@ void wp_plan_to_test(const struct wp_plan *p, struct wp_run *run)
 	double length = (double)p->length_bytes;
 
 	t->kind = wp_pool_strdup(&run->pool, p->kind);
-	t->protocol = p->transport == WP_UDP ? "UDP" : "TCP";
+	t->protocol = !strcmp(p->kind, "write") ? "-" : p->transport == WP_UDP ? "UDP" : "TCP";
 	t->direction = wp_direction_name(p->direction);
 	t->congestion = wp_pool_strdup(&run->pool, p->congestion);
 	t->fill = wp_fill_name(p->fill);

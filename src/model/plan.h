@@ -67,8 +67,17 @@ enum wp_wait {
 	WP_WAIT_SPIN, /* never sleeps */
 };
 
+/* When a writer calls fsync(2). */
+enum wp_sync {
+	WP_SYNC_NEVER,
+	WP_SYNC_END,
+	WP_SYNC_EACH, /* after each write */
+	WP_SYNC_BYTES,
+};
+
 struct wp_plan {
-	const char *kind; /* "tcp", "udp" (datagrams) or "rr" (request/response) */
+	const char *
+		kind; /* "tcp", "udp" (datagrams), "rr" (request/response); "write": no server knows it */
 	enum wp_transport transport;
 	unsigned streams; /* in each direction; rr: connections. 1..wp_plan_max_streams() */
 	enum wp_direction direction;
@@ -107,6 +116,13 @@ struct wp_plan {
 	enum wp_wait wait;           /* of both ends */
 	int64_t response_timeout_ns; /* UDP: a response this late is a lost transaction */
 
+	/* write */
+	enum wp_sync sync;
+	uint64_t
+		sync_bytes; /* WP_SYNC_BYTES: fsync(2) whenever so many are written, and at the end */
+	uint64_t
+		wrap_bytes; /* a regular file: start again at its beginning after these; 0 = never */
+
 	int family;                        /* AF_UNSPEC, AF_INET, AF_INET6 */
 	const char *bind_host;             /* local address, NULL = any */
 	struct wp_cpulist cpus, peer_cpus; /* one a thread; empty = not pinned */
@@ -115,6 +131,8 @@ struct wp_plan {
 /* Bounds and combinations; -EINVAL with a sentence. Used by the command line and by the server on
  * what a client asks for. */
 int wp_plan_check(const struct wp_plan *plan, struct wp_err *err) WP_MUST_USE;
+/* The same for a test that has no other end: "write". wp_plan_check() refuses it, and with it every server. */
+int wp_plan_check_write(const struct wp_plan *plan, struct wp_err *err) WP_MUST_USE;
 /* Most streams (rr: connections) that a test of this kind can have. */
 unsigned wp_plan_max_streams(const char *kind);
 /* Bytes that a worker needs for its largest message. */

@@ -21,12 +21,9 @@
 
 #include "load/udp_stream.h"
 
-#define BUFFER_BYTES     (8u << 20)
-#define BUFFER_BYTES_MIN (256u << 10)
-#define BUFFERS_BYTES    (64u << 20) /* of all streams */
-#define DRAIN_MAX        256         /* messages a call of udp_drain_errors() */
-#define IP6_UDP_BYTES    (40 + 8)
-#define IP4_UDP_BYTES    (20 + 8)
+#define DRAIN_MAX     256 /* messages a call of udp_drain_errors() */
+#define IP6_UDP_BYTES (40 + 8)
+#define IP4_UDP_BYTES (20 + 8)
 
 static int get_int(int fd, int level, int option)
 {
@@ -44,15 +41,10 @@ static int set_int(int fd, int level, int option, int v)
 /* What the kernel grants is reported by who reads SO_RCVBUF; without CAP_NET_ADMIN net.core.rmem_max is the limit. */
 static int size_receive_buffer(int fd, const struct wp_plan *plan)
 {
-	uint64_t bytes = plan->window_bytes;
+	uint64_t bytes = wp_plan_receive_buffer_bytes(plan);
 
-	if (bytes == 0) {
-		bytes = BUFFERS_BYTES / (plan->streams > 0 ? plan->streams : 1);
-		bytes = bytes > BUFFER_BYTES ? BUFFER_BYTES : bytes;
-		bytes = bytes < BUFFER_BYTES_MIN ? BUFFER_BYTES_MIN : bytes;
-		if (get_int(fd, SOL_SOCKET, SO_RCVBUF) / 2 >= (int)bytes)
-			return 0;
-	}
+	if (!plan->window_bytes && get_int(fd, SOL_SOCKET, SO_RCVBUF) / 2 >= (int)bytes)
+		return 0;
 	if (bytes > INT32_MAX / 2)
 		bytes = INT32_MAX / 2;
 	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, (int)bytes) == 0)

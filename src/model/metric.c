@@ -273,6 +273,8 @@ const struct wp_metric wp_metrics[] = {
 	G(reordering, "packets", WP_LOWER, TCP_INFO, "reordering seen"),
 	G(intervals_folded, "", WP_NEITHER, "observed",
 	  "how often neighbouring intervals were joined to bound memory"),
+	GO(rcvbuf_asked_bytes, "bytes", WP_NEITHER, "command line, or what whyperf asks for",
+	   "udp: receive buffer asked for; the kernel doubles what it grants, see rcvbuf_bytes"),
 	GO(connections, "", WP_NEITHER, "command line", "rr: connections that this flow sums up"),
 	GO(connection_fairness, "", WP_HIGHER, "Jain, Chiu, Hawe 1984",
 	   "rr: fairness over the connections' transactions: 1 = all equal, 1/n = one has all"),

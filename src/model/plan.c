@@ -13,6 +13,9 @@
 #define MAX_RATE_BPS     UINT64_C(100000000000000) /* 100 Tbit/s: far above any link */
 #define MAX_RATE_MHZ     UINT64_C(1000000000000)   /* 10^9 a second */
 #define MAX_BUSY_POLL_US 1000000
+#define BUFFER_BYTES     (8u << 20)
+#define BUFFER_BYTES_MIN (256u << 10)
+#define BUFFERS_BYTES    (64u << 20)
 #define MAX_WINDOW       (UINT64_C(1) << 30) /* SO_SNDBUF is an int and the kernel doubles it */
 
 static int check_times(const struct wp_plan *p, struct wp_err *err)
@@ -57,6 +60,19 @@ unsigned wp_plan_max_streams(const char *kind)
 uint64_t wp_plan_buffer_bytes(const struct wp_plan *p)
 {
 	return p->response_bytes > p->length_bytes ? p->response_bytes : p->length_bytes;
+}
+
+/* 8 MiB hold 15 ms of the smallest datagrams at a million a second; many streams share 64 MiB. */
+uint64_t wp_plan_receive_buffer_bytes(const struct wp_plan *p)
+{
+	uint64_t bytes = p->window_bytes;
+
+	if (bytes)
+		return bytes;
+	bytes = BUFFERS_BYTES / (p->streams ? p->streams : 1);
+	return bytes > BUFFER_BYTES       ? BUFFER_BYTES
+	       : bytes < BUFFER_BYTES_MIN ? BUFFER_BYTES_MIN
+					  : bytes;
 }
 
 /* Options that only TCP sockets have. */

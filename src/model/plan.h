@@ -137,6 +137,8 @@ int wp_plan_check_write(const struct wp_plan *plan, struct wp_err *err) WP_MUST_
 unsigned wp_plan_max_streams(const char *kind);
 /* Bytes that a worker needs for its largest message. */
 uint64_t wp_plan_buffer_bytes(const struct wp_plan *plan);
+/* UDP: receive buffer that each stream asks the kernel for. */
+uint64_t wp_plan_receive_buffer_bytes(const struct wp_plan *plan);
 /* Share of limit_bytes that stream `i` of plan->streams moves: exact, differs by at most one block.
  */
 uint64_t wp_plan_stream_limit(const struct wp_plan *plan, unsigned i);

@@ -218,6 +218,7 @@ struct wp_flow {
 	struct wp_num busy_pct, rwnd_limited_pct, sndbuf_limited_pct,
 		app_limited_pct; /* sender's, whole run */
 	struct wp_num min_rtt_us, mean_rtt_us, dsacks, reordering, intervals_folded;
+	struct wp_num rcvbuf_asked_bytes;  /* UDP: what rcvbuf_bytes is to be compared with */
 	struct wp_num connections;         /* rr: of which this is the sum */
 	struct wp_num connection_fairness; /* rr: Jain's index over their transactions */
 	struct wp_interval *intervals;     /* of hosts[0]'s end */

@@ -136,8 +136,9 @@ static void datagram_end(const struct wp_flow_watch *w, const struct wp_stream_c
 static void datagram_flow(struct wp_flow_watch *w, const struct wp_stream_count *count,
 			  struct wp_flow *f, struct wp_pool *pool)
 {
-	(void)w;
 	wp_watch_no_tcp_flow(f, NOT_UDP);
+	if (w->role == WP_STREAM_RECEIVES)
+		f->rcvbuf_asked_bytes = wp_num((double)wp_plan_receive_buffer_bytes(w->plan));
 	if (count->error)
 		f->note = wp_pool_printf(pool, "the stream ended with an error: %s",
 					 strerror(-count->error));

@@ -40,14 +40,24 @@ static unsigned digits_for(double interval_s)
 	return interval_s > 0 && interval_s < 0.1 ? 3 : 2;
 }
 
+static enum wp_interval_proto proto_of(const char *kind)
+{
+	if (kind && !strcmp(kind, "udp"))
+		return WP_INTERVAL_UDP;
+	return kind && !strcmp(kind, "rr") ? WP_INTERVAL_RR : WP_INTERVAL_TCP;
+}
+
 void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, bool same_machine,
 				struct wp_interval_cols *ret)
 {
 	struct wp_interval_cols cols = {
-		.proto = plan->kind && !strcmp(plan->kind, "udp") ? WP_INTERVAL_UDP
-								  : WP_INTERVAL_TCP,
+		.proto = proto_of(plan->kind),
 		.both = plan->direction == WP_BOTH,
 		.sends = plan->direction != WP_REVERSE,
+		.receives = plan->direction != WP_FORWARD,
+		.own = true,
+		.local_drops = plan->direction != WP_REVERSE,
+		.timeouts = plan->transport == WP_UDP,
 		.digits = digits_for((double)plan->interval_ns / 1e9),
 	};
 
@@ -64,12 +74,18 @@ void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, boo
 
 void wp_interval_cols_from_run(const struct wp_run *run, struct wp_interval_cols *ret)
 {
-	struct wp_interval_cols cols = { .digits = digits_for(wp_num_or(run->test.interval_s, 1)) };
+	struct wp_interval_cols cols = {
+		.proto = proto_of(run->test.kind),
+		.digits = digits_for(wp_num_or(run->test.interval_s, 1)),
+		.receives = true,
+		.timeouts = run->test.protocol && !strcmp(run->test.protocol, "UDP"),
+	};
 
-	if (run->test.kind && !strcmp(run->test.kind, "udp"))
-		cols.proto = WP_INTERVAL_UDP;
 	cols.both = run->test.direction && !strcmp(run->test.direction, "both");
-	cols.sends = !run->test.direction || strcmp(run->test.direction, "reverse");
+	cols.sends = cols.proto == WP_INTERVAL_UDP || !run->test.direction ||
+		     strcmp(run->test.direction, "reverse");
+	for (size_t i = 0; i < run->n_flows; i++)
+		cols.local_drops |= wp_num_or(run->flows[i].sent.all_send_drops, 0) > 0;
 	for (unsigned h = 0; h < run->n_hosts; h++) {
 		const struct wp_host *host = &run->hosts[h];
 
@@ -85,126 +101,254 @@ void wp_interval_cols_from_run(const struct wp_run *run, struct wp_interval_cols
 	*ret = cols;
 }
 
-static const struct wp_doc_column id_column = { .head = "[ ID]", .min_width = 5, .left = true };
-static const struct wp_doc_column tag_column = { .head = "[Role]", .min_width = 6, .left = true };
-static const struct wp_doc_column moved_columns[] = {
-	{ .head = "Interval", .type = WP_DOC_SPAN, .min_width = 17, .gap = 1, .head_left = true },
-	{ .head = "Transfer", .type = WP_DOC_BYTES, .min_width = 11, .gap = 2, .head_left = true },
-	{ .head = "Bitrate", .type = WP_DOC_BPS, .min_width = 14, .gap = 2, .head_left = true },
-};
-static const struct wp_doc_column retr_column = {
-	.head = "Retr", .type = WP_DOC_COUNT, .min_width = 5, .gap = 2, .explain = true
-};
-static const struct wp_doc_column sender_columns[] = {
-	{ .head = "Cwnd",
-	  .type = WP_DOC_SHORT_BYTES,
-	  .min_width = 7,
-	  .gap = 2,
-	  .head_left = true,
-	  .drop = 2,
-	  .explain = true },
-	{ .head = "RTT", .type = WP_DOC_US, .min_width = 7, .gap = 2, .drop = 3, .explain = true },
-};
-static const struct wp_doc_column udp_columns[] = {
-	{ .head = "Jitter", .type = WP_DOC_US, .min_width = 7, .gap = 2, .drop = 2 },
-	{ .head = "Lost", .type = WP_DOC_COUNT, .min_width = 6, .gap = 2 },
-	{ .head = "Datagrams", .type = WP_DOC_COUNT, .min_width = 9, .gap = 2 },
-};
-static const struct wp_doc_column cpu_column = {
-	.type = WP_DOC_PERCENT, .min_width = 4, .gap = 2, .drop = 1
-};
+/* ---- the columns ------------------------------------------------------------------------------ */
 
-struct columns {
-	struct wp_doc_column v[16];
-	size_t n;
-};
-
-static void add(struct columns *c, const struct wp_doc_column *columns, size_t n)
-{
-	memcpy(&c->v[c->n], columns, n * sizeof(*columns));
-	c->n += n;
-}
-
-struct wp_doc_table *wp_interval_table(struct wp_doc *doc, const struct wp_interval_cols *cols)
-{
-	struct columns c = { 0 };
-	struct wp_doc_table *t;
-
-	add(&c, &id_column, 1);
-	if (cols->both)
-		add(&c, &tag_column, 1);
-	add(&c, moved_columns, WP_ARRAY_SIZE(moved_columns));
-	for (size_t i = c.n - WP_ARRAY_SIZE(moved_columns); i < c.n; i++)
-		if (c.v[i].type == WP_DOC_SPAN) {
-			c.v[i].digits = cols->digits;
-			c.v[i].min_width += 4 * (cols->digits - 2);
-		}
-	if (cols->proto == WP_INTERVAL_UDP)
-		add(&c, udp_columns, WP_ARRAY_SIZE(udp_columns));
-	else
-		add(&c, &retr_column, 1);
-	if (cols->proto == WP_INTERVAL_TCP && cols->sends)
-		add(&c, sender_columns, WP_ARRAY_SIZE(sender_columns));
-	for (size_t i = 0; i < cols->n_cpus; i++) {
-		add(&c, &cpu_column, 1);
-		c.v[c.n - 1].head = wp_doc_printf(doc, "%sCPU%d", cols->cpus[i].host ? "peer " : "",
-						  cols->cpus[i].cpu);
-	}
-	t = wp_doc_table(doc, c.v, c.n);
-	if (t) {
-		t->fixed = true;
-		t->keys = cols->both ? 3 : 2;
-	}
-	return t;
-}
+static const char NO_ROWS[] = "this end's rows are not known";
+static const char OF_FLOWS[] = "a figure of each flow";
 
 static struct wp_doc_cell blank_unless(bool shown, struct wp_num n)
 {
 	return shown ? wp_cell_num(n) : wp_cell("");
 }
 
-/* A flow that this end receives has no congestion window here, and its sender's retransmissions are in the closing
- * lines. */
-static size_t put_tcp(struct wp_doc_cell *c, const struct wp_interval_cols *cols,
-		      const struct wp_interval_line *line)
+static struct wp_num per_second(const struct wp_interval *row, struct wp_num amount)
 {
-	bool flow = !line->sum && !line->total && line->sends;
-
-	c[0] = blank_unless(line->total ? !line->at_receiver : line->sends, line->row.retransmits);
-	if (!cols->sends)
-		return 1;
-	c[1] = blank_unless(flow, line->row.cwnd_bytes);
-	c[2] = blank_unless(flow, line->row.rtt_us);
-	return 1 + WP_ARRAY_SIZE(sender_columns);
+	if (!wp_has(row->start_s) || !wp_has(row->end_s))
+		return row->end_s;
+	return wp_num_ratio(amount, wp_num(row->end_s.v - row->start_s.v), 1);
 }
 
-static size_t put_udp(struct wp_doc_cell *c, const struct wp_interval_line *line)
+struct wp_num wp_interval_pps(const struct wp_interval *row)
 {
-	bool receiver = line->total ? line->at_receiver : !line->sends;
+	return per_second(row, row->packets);
+}
 
-	c[0] = blank_unless(receiver && !line->sum, line->row.jitter_us);
-	c[1] = blank_unless(receiver, line->row.lost);
-	c[2] = wp_cell_num(line->row.packets);
-	return WP_ARRAY_SIZE(udp_columns);
+struct wp_num wp_interval_tps(const struct wp_interval *row)
+{
+	return per_second(row, row->transactions);
+}
+
+struct wp_num wp_interval_lost_pct(const struct wp_interval *row)
+{
+	if (!wp_has(row->lost) || !wp_has(row->packets))
+		return wp_has(row->lost) ? row->packets : row->lost;
+	return wp_num_ratio(row->lost,
+			    wp_num(row->lost.v + row->packets.v - wp_num_or(row->duplicated, 0)),
+			    100);
+}
+
+static struct wp_doc_cell cell_id(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	return wp_cell(wp_doc_printf(doc, "[%3s]", line->id));
+}
+
+static struct wp_doc_cell cell_tag(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return wp_cell(line->sends ? "[TX-C]" : "[RX-C]");
+}
+
+static struct wp_doc_cell cell_span(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return wp_cell_span(line->row.start_s, line->row.end_s);
+}
+
+/* A flow that this end receives has no congestion window here, and its sender's retransmissions are in the closing
+ * lines. */
+static struct wp_doc_cell cell_retr(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return blank_unless(line->total ? !line->at_receiver : line->sends, line->row.retransmits);
+}
+
+static bool is_sent_flow(const struct wp_interval_line *line)
+{
+	return line->sends && !line->sum && !line->total;
+}
+
+static struct wp_doc_cell cell_cwnd(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return blank_unless(is_sent_flow(line), line->row.cwnd_bytes);
+}
+
+static struct wp_doc_cell cell_rtt(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return blank_unless(is_sent_flow(line), line->row.rtt_us);
+}
+
+static struct wp_doc_cell cell_sent(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return wp_cell_num(line->sent ? wp_interval_pps(line->sent) : wp_absent(NO_ROWS));
+}
+
+static struct wp_doc_cell cell_received(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return wp_cell_num(line->received ? wp_interval_pps(line->received) : wp_absent(NO_ROWS));
+}
+
+/* What arrived: a sender's rate is no throughput. */
+static struct wp_doc_cell cell_goodput(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return wp_cell_num(line->received ? line->received->bits_per_second : wp_absent(NO_ROWS));
+}
+
+static struct wp_doc_cell cell_lost_pct(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return line->received ? wp_cell_num(wp_interval_lost_pct(line->received)) : wp_cell("");
+}
+
+static struct wp_doc_cell cell_tps(struct wp_doc *doc, const struct wp_interval_line *line)
+{
+	(void)doc;
+	return wp_cell_num(wp_interval_tps(&line->row));
+}
+
+/* When a column is there. */
+enum {
+	ALWAYS = 1 << 0,
+	STREAMS = 1 << 1, /* flows have numbers */
+	TWO_WAYS = 1 << 2,
+	TCP = 1 << 3,
+	TCP_SENDER = 1 << 4,
+	UDP_SENT = 1 << 5,
+	UDP_LOCAL = 1 << 6,
+	UDP_RECEIVED = 1 << 7,
+	UDP_ENDS = 1 << 8,    /* what both ends say of a flow */
+	UDP_ONE_END = 1 << 9, /* what this end says */
+	RR = 1 << 10,
+	RR_UDP = 1 << 11,
+};
+
+struct figure {
+	unsigned when;
+	/* Whose row has it, and where; or a function. */
+	enum { OF_ROW, OF_SENDER, OF_RECEIVER, BY_CALL } from;
+	size_t offset;
+	struct wp_doc_cell (*cell)(struct wp_doc *doc, const struct wp_interval_line *line);
+	struct wp_doc_column column;
+};
+
+#define ROW(field)                OF_ROW, offsetof(struct wp_interval, field), NULL
+#define SENDER(field)             OF_SENDER, offsetof(struct wp_interval, field), NULL
+#define RECEIVER(field)           OF_RECEIVER, offsetof(struct wp_interval, field), NULL
+#define CALL(function)            BY_CALL, 0, function
+#define COLUMN(name, kind, width) .head = name, .type = kind, .min_width = width, .gap = 2
+
+/* clang-format off */
+static const struct figure figures[] = {
+	{ STREAMS, CALL(cell_id), { .head = "[ ID]", .min_width = 5, .left = true } },
+	{ TWO_WAYS, CALL(cell_tag), { .head = "[Role]", .min_width = 6, .left = true } },
+	{ ALWAYS, CALL(cell_span),
+	  { .head = "Interval", .type = WP_DOC_SPAN, .min_width = 17, .gap = 1, .head_left = true } },
+
+	{ TCP, ROW(bytes), { COLUMN("Transfer", WP_DOC_BYTES, 11), .head_left = true } },
+	{ TCP, ROW(bits_per_second), { COLUMN("Bitrate", WP_DOC_BPS, 14), .head_left = true } },
+	{ TCP, CALL(cell_retr), { COLUMN("Retr", WP_DOC_COUNT, 5), .explain = true } },
+	{ TCP_SENDER, CALL(cell_cwnd),
+	  { COLUMN("Cwnd", WP_DOC_SHORT_BYTES, 7), .head_left = true, .drop = 2, .explain = true } },
+	{ TCP_SENDER, CALL(cell_rtt), { COLUMN("RTT", WP_DOC_US, 7), .drop = 3, .explain = true } },
+
+	{ UDP_SENT, CALL(cell_sent), { COLUMN("Sent/s", WP_DOC_COUNT, 9) } },
+	{ UDP_LOCAL, SENDER(send_drops), { COLUMN("Refused", WP_DOC_COUNT, 7) } },
+	{ UDP_RECEIVED, CALL(cell_received), { COLUMN("Received/s", WP_DOC_COUNT, 10) } },
+	{ UDP_ENDS, CALL(cell_goodput), { COLUMN("Bitrate", WP_DOC_BPS, 14) } },
+	{ UDP_ONE_END, ROW(bits_per_second), { COLUMN("Bitrate", WP_DOC_BPS, 14) } },
+	{ UDP_RECEIVED, RECEIVER(lost), { COLUMN("Lost", WP_DOC_COUNT, 6), .explain = true } },
+	{ UDP_RECEIVED, CALL(cell_lost_pct),
+	  { .head = "%", .type = WP_DOC_PERCENT, .digits = 2, .min_width = 6, .gap = 1, .drop = 1 } },
+	{ UDP_RECEIVED, RECEIVER(out_of_order), { COLUMN("Order", WP_DOC_COUNT, 5), .drop = 4 } },
+	{ UDP_RECEIVED, RECEIVER(duplicated), { COLUMN("Twice", WP_DOC_COUNT, 5), .drop = 5 } },
+	{ UDP_RECEIVED, RECEIVER(jitter_us), { COLUMN("Jitter", WP_DOC_US, 7), .drop = 3 } },
+	{ UDP_RECEIVED, RECEIVER(socket_drops), { COLUMN("Socket", WP_DOC_COUNT, 6), .drop = 2 } },
+
+	{ RR, CALL(cell_tps), { COLUMN("Trans/s", WP_DOC_COUNT, 9) } },
+	{ RR, ROW(latency_p50_us), { COLUMN("p50", WP_DOC_US, 8), .explain = true } },
+	{ RR, ROW(latency_p99_us), { COLUMN("p99", WP_DOC_US, 8) } },
+	{ RR, ROW(latency_max_us), { COLUMN("max", WP_DOC_US, 8) } },
+	{ RR_UDP, ROW(timeouts), { COLUMN("Timeouts", WP_DOC_COUNT, 8) } },
+};
+/* clang-format on */
+
+static struct wp_doc_cell make_cell(struct wp_doc *doc, const struct figure *f,
+				    const struct wp_interval_line *line)
+{
+	const struct wp_interval *row = f->from == OF_ROW      ? &line->row
+					: f->from == OF_SENDER ? line->sent
+							       : line->received;
+
+	if (f->from == BY_CALL)
+		return f->cell(doc, line);
+	if (!row)
+		return wp_cell("");
+	return wp_cell_num(*(const struct wp_num *)(const void *)((const char *)row + f->offset));
+}
+
+static const struct wp_doc_column cpu_column = { .type = WP_DOC_PERCENT, .min_width = 4, .gap = 2 };
+
+static unsigned shown(const struct wp_interval_cols *c)
+{
+	unsigned set = ALWAYS | (c->both ? TWO_WAYS : 0);
+
+	if (c->proto == WP_INTERVAL_RR)
+		return set | RR | (c->timeouts ? RR_UDP : 0);
+	set |= STREAMS;
+	if (c->proto == WP_INTERVAL_TCP)
+		return set | TCP | (c->sends ? TCP_SENDER : 0);
+	return set | (c->sends ? UDP_SENT : 0) | (c->receives ? UDP_RECEIVED : 0) |
+	       (c->local_drops ? UDP_LOCAL : 0) |
+	       (c->sends && c->receives && !c->own ? UDP_ENDS : UDP_ONE_END);
+}
+
+struct wp_doc_table *wp_interval_table(struct wp_doc *doc, const struct wp_interval_cols *cols)
+{
+	struct wp_doc_column columns[WP_ARRAY_SIZE(figures) + WP_INTERVAL_CPUS];
+	unsigned set = shown(cols);
+	struct wp_doc_table *t;
+	size_t n = 0;
+
+	for (size_t i = 0; i < WP_ARRAY_SIZE(figures); i++)
+		if (figures[i].when & set) {
+			columns[n] = figures[i].column;
+			if (columns[n].type == WP_DOC_SPAN) {
+				columns[n].digits = cols->digits;
+				columns[n].min_width += 4 * (cols->digits - 2);
+			}
+			n++;
+		}
+	for (size_t i = 0; i < cols->n_cpus; i++) {
+		columns[n] = cpu_column;
+		columns[n].drop = cols->proto == WP_INTERVAL_TCP ? 1 : 9;
+		columns[n++].head = wp_doc_printf(doc, "%sCPU%d", cols->cpus[i].host ? "peer " : "",
+						  cols->cpus[i].cpu);
+	}
+	t = wp_doc_table(doc, columns, n);
+	if (t) {
+		t->fixed = true;
+		t->keys = 1u + (set & STREAMS ? 1 : 0) + cols->both;
+	}
+	return t;
 }
 
 void wp_interval_put(struct wp_doc *doc, struct wp_doc_table *table,
 		     const struct wp_interval_cols *cols, const struct wp_interval_line *line)
 {
 	struct wp_doc_cell *c = wp_doc_row(doc, table);
-	size_t at = 0;
+	unsigned set = shown(cols);
 
 	if (!c)
 		return;
-	c[at++] = wp_cell(wp_doc_printf(doc, "[%3s]", line->id));
-	if (cols->both)
-		c[at++] = wp_cell(line->sends ? "[TX-C]" : "[RX-C]");
-	c[at++] = wp_cell_span(line->row.start_s, line->row.end_s);
-	c[at++] = wp_cell_num(line->row.bytes);
-	c[at++] = wp_cell_num(line->row.bits_per_second);
-	at += cols->proto == WP_INTERVAL_UDP ? put_udp(&c[at], line) : put_tcp(&c[at], cols, line);
+	for (size_t i = 0; i < WP_ARRAY_SIZE(figures); i++)
+		if (figures[i].when & set)
+			*c++ = make_cell(doc, &figures[i], line);
 	for (size_t i = 0; i < cols->n_cpus; i++)
-		c[at++] = blank_unless(!line->total, line->cpu_busy_pct[i]);
+		*c++ = blank_unless(!line->total, line->cpu_busy_pct[i]);
 	if (line->row.omitted.v > 0) {
 		table->last->style = WP_DOC_DIM;
 		wp_doc_tail(table, "(omitted)");
@@ -232,6 +376,17 @@ void wp_interval_add(struct wp_interval *sum, const struct wp_interval *row, boo
 			.packets = row->packets,
 			.retransmits = row->retransmits,
 			.lost = row->lost,
+			.out_of_order = row->out_of_order,
+			.duplicated = row->duplicated,
+			.jitter_us = row->jitter_us,
+			.socket_drops = row->socket_drops,
+			.send_drops = row->send_drops,
+			.shortfall_packets = row->shortfall_packets,
+			.transactions = row->transactions,
+			.timeouts = row->timeouts,
+			.latency_p50_us = row->latency_p50_us,
+			.latency_p99_us = row->latency_p99_us,
+			.latency_max_us = row->latency_max_us,
 		};
 		return;
 	}
@@ -240,6 +395,18 @@ void wp_interval_add(struct wp_interval *sum, const struct wp_interval *row, boo
 	sum->packets = plus(sum->packets, row->packets);
 	sum->retransmits = plus(sum->retransmits, row->retransmits);
 	sum->lost = plus(sum->lost, row->lost);
+	sum->out_of_order = plus(sum->out_of_order, row->out_of_order);
+	sum->duplicated = plus(sum->duplicated, row->duplicated);
+	sum->socket_drops = plus(sum->socket_drops, row->socket_drops);
+	sum->send_drops = plus(sum->send_drops, row->send_drops);
+	sum->shortfall_packets = plus(sum->shortfall_packets, row->shortfall_packets);
+	sum->transactions = plus(sum->transactions, row->transactions);
+	sum->timeouts = plus(sum->timeouts, row->timeouts);
+	if (wp_has(sum->jitter_us))
+		sum->jitter_us = wp_absent(OF_FLOWS);
+	if (wp_has(sum->latency_p50_us))
+		sum->latency_p50_us = sum->latency_p99_us = sum->latency_max_us =
+			wp_absent(OF_FLOWS);
 	if (wp_has(row->end_s) && wp_has(sum->end_s) && row->end_s.v > sum->end_s.v)
 		sum->end_s = row->end_s;
 }

@@ -73,6 +73,15 @@ static void put_line(struct wp_live *live, struct wp_doc *doc, struct wp_doc_tab
 	wp_interval_put(doc, table, &live->cols, line);
 }
 
+/* What this end knows while the test runs: its own side. */
+static void set_ends(struct wp_interval_line *line)
+{
+	if (line->sends)
+		line->sent = &line->row;
+	else
+		line->received = &line->row;
+}
+
 static void put_tick(struct wp_live *live, struct wp_doc *doc, struct wp_doc_table *table,
 		     const struct wp_end_tick *tick)
 {
@@ -86,6 +95,7 @@ static void put_tick(struct wp_live *live, struct wp_doc *doc, struct wp_doc_tab
 						 .sends = s,
 						 .row = tick->rows[i] };
 
+		set_ends(&line);
 		wp_interval_add(&sum[s], &line.row, !n[s]++);
 		if (live->n[s] <= WP_INTERVAL_MAX_STREAMS)
 			put_line(live, doc, table, tick, &line);
@@ -96,6 +106,7 @@ static void put_tick(struct wp_live *live, struct wp_doc *doc, struct wp_doc_tab
 				.id = "SUM", .sends = s, .sum = true, .row = sum[s]
 			};
 
+			set_ends(&line);
 			put_line(live, doc, table, tick, &line);
 		}
 }

@@ -56,14 +56,6 @@ static bool is(const char *s, const char *word)
 	return s && !strcmp(s, word);
 }
 
-/* What hosts[i]'s threads did. */
-static const char *role(const struct wp_run *run, size_t i)
-{
-	if (is(run->test.direction, "both") || run->n_hosts < 2)
-		return run->hosts[i].role ? run->hosts[i].role : "this end";
-	return (i == 0) == !is(run->test.direction, "reverse") ? "sender" : "receiver";
-}
-
 static bool took_part(const struct machine *m, int cpu)
 {
 	for (size_t i = 0; i < m->run->n_hosts; i++)
@@ -105,10 +97,10 @@ static const char *threads_on(struct machine *m, int cpu)
 
 	for (size_t i = 0; i < m->run->n_hosts; i++)
 		if (on_machine(m, i) && has(&m->run->hosts[i].observed_app_cpus, cpu))
-			wp_buf_printf(&b, "%s%s", b.len ? ", " : "", role(m->run, i));
+			wp_buf_printf(&b, "%s%s", b.len ? ", " : "", wp_doc_end_word(m->run, i));
 	for (size_t i = 0; !b.len && i < m->run->n_hosts; i++)
 		if (on_machine(m, i) && has(&m->run->hosts[i].observed_rx_cpus, cpu))
-			wp_buf_printf(&b, "%s's softirq", role(m->run, i));
+			wp_buf_printf(&b, "%s's softirq", wp_doc_end_word(m->run, i));
 	return wp_doc_printf(m->doc, "%s", wp_buf_text(&b));
 }
 
@@ -224,7 +216,7 @@ void wp_run_doc_cpus(struct wp_doc *doc, const struct wp_run *run)
 
 		if (!m.host->n_cpus)
 			continue;
-		put_machine(&m, shared || run->n_hosts < 2 ? "" : role(run, at));
+		put_machine(&m, shared || run->n_hosts < 2 ? "" : wp_doc_end_word(run, at));
 		any = true;
 		if (shared)
 			break;

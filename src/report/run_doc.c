@@ -16,129 +16,6 @@ static bool is(const char *s, const char *word)
 	return s && !strcmp(s, word);
 }
 
-static const char *kind_title(const struct wp_test *t)
-{
-	static const struct {
-		const char *kind, *title;
-	} titles[] = {
-		{ "tcp", "TCP bulk" },        { "udp", "UDP" },
-		{ "rr", "request/response" }, { "gen", "packet generator" },
-		{ "sink", "packet sink" },    { "write", "write" },
-	};
-
-	for (size_t i = 0; i < WP_ARRAY_SIZE(titles); i++)
-		if (is(t->kind, titles[i].kind))
-			return titles[i].title;
-	return t->kind ? t->kind : "run";
-}
-
-/* "10.97.0.1:43210" without its port, where there are many streams; "[::1]:5" keeps its brackets. */
-static int host_length(const char *address)
-{
-	const char *colon = address ? strrchr(address, ':') : NULL;
-
-	return colon ? (int)(colon - address) : address ? (int)strlen(address) : 0;
-}
-
-static void put_path(struct wp_buf *b, const struct wp_run *run)
-{
-	const struct wp_flow *f = run->n_flows ? &run->flows[0] : NULL;
-	const char *arrow = is(run->test.direction, "reverse") ? "<-"
-			    : is(run->test.direction, "both")  ? "<->"
-							       : "->";
-
-	if (!f || !f->local || !f->remote) {
-		if (run->test.target)
-			wp_buf_printf(b, "  %s", run->test.target);
-		return;
-	}
-	wp_buf_printf(b, "  %.*s %s %s",
-		      run->n_flows > 1 ? host_length(f->local) : (int)strlen(f->local), f->local,
-		      arrow, f->remote);
-}
-
-/* A size as people type it: 131072 is "128 KiB". */
-static void put_size(struct wp_buf *b, double bytes)
-{
-	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-	size_t i = 0;
-
-	while (bytes >= 1024 && i + 1 < WP_ARRAY_SIZE(units)) {
-		bytes /= 1024;
-		i++;
-	}
-	wp_buf_printf(b, "%.4g %s", bytes, units[i]);
-}
-
-/* What the sender uses; before the first results what it was told or what its kernel prefers. */
-static const char *congestion_of(const struct wp_run *run)
-{
-	if (run->n_flows && run->flows[0].congestion)
-		return run->flows[0].congestion;
-	if (run->test.congestion)
-		return run->test.congestion;
-	return is(run->test.direction, "reverse") ? NULL
-						  : run->hosts[0].inventory.congestion_default;
-}
-
-static void put_settings(struct wp_buf *b, const struct wp_run *run)
-{
-	const struct wp_test *t = &run->test;
-	const char *congestion = congestion_of(run);
-	char text[64];
-
-	if (wp_has(t->streams))
-		wp_buf_printf(b, "  %.0f stream%s%s", t->streams.v, t->streams.v == 1 ? "" : "s",
-			      is(t->direction, "both") ? " each way" : "");
-	if (wp_has(t->limit_bytes) && t->limit_bytes.v > 0) {
-		wp_buf_puts(b, ", ");
-		put_size(b, t->limit_bytes.v);
-		if (wp_num_or(t->duration_s, 0) > 0)
-			wp_buf_printf(b, " or %.6g s", t->duration_s.v);
-	} else if (wp_has(t->duration_s) && t->duration_s.v > 0) {
-		wp_buf_printf(b, ", %.6g s", t->duration_s.v);
-	}
-	if (wp_num_or(t->omit_s, 0) > 0)
-		wp_buf_printf(b, " after %.6g s of warm-up", t->omit_s.v);
-	if (wp_has(t->length_bytes)) {
-		wp_buf_puts(b, ", ");
-		put_size(b, t->length_bytes.v);
-		wp_buf_puts(b, is(t->kind, "udp") ? " datagrams" : " writes");
-	}
-	if (wp_num_or(t->target_bps, 0) > 0) {
-		wp_format_bps(t->target_bps.v, text, sizeof(text));
-		wp_buf_printf(b, ", paced at %s%s", text,
-			      wp_num_or(t->streams, 1) > 1 ? " each" : "");
-	}
-	if (wp_num_or(t->window_bytes, 0) > 0) {
-		wp_buf_puts(b, ", window ");
-		put_size(b, t->window_bytes.v);
-	}
-	if (wp_num_or(t->mss_bytes, 0) > 0)
-		wp_buf_printf(b, ", MSS %.0f", t->mss_bytes.v);
-	if (wp_num_or(t->nodelay, 0) > 0)
-		wp_buf_puts(b, ", no delay");
-	if (t->send_method && !is(t->send_method, "write"))
-		wp_buf_printf(b, ", sent by %s", t->send_method);
-	if (t->receive_method && !is(t->receive_method, "read"))
-		wp_buf_printf(b, ", received by %s", t->receive_method);
-	if (congestion)
-		wp_buf_printf(b, ", %s", congestion);
-	if (t->peer && !is(t->peer, "whyperf") && !is(t->peer, "none"))
-		wp_buf_printf(b, ", peer %s", t->peer);
-}
-
-void wp_run_doc_heading(struct wp_doc *doc, const struct wp_run *run)
-{
-	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
-
-	wp_buf_printf(&b, "whyperf %s  %s", run->version ? run->version : "",
-		      kind_title(&run->test));
-	put_path(&b, run);
-	put_settings(&b, run);
-	wp_doc_heading(doc, "%s", wp_buf_text(&b));
-}
-
 /* "Intel(R) Xeon(R) Processor" without what lawyers put there. */
 static void put_model(struct wp_buf *b, const char *model)
 {
@@ -219,11 +96,17 @@ static const struct wp_doc_column host_columns[] = {
 	{ .left = true, .gap = 3, .wrap = true },
 };
 
+const char *wp_doc_end_word(const struct wp_run *run, size_t i)
+{
+	if (is(run->test.direction, "both") || is(run->test.kind, "rr") || run->n_hosts < 2)
+		return run->hosts[i].role ? run->hosts[i].role : "this end";
+	return (i == 0) == !is(run->test.direction, "reverse") ? "sender" : "receiver";
+}
+
 static void put_hosts(struct wp_doc *doc, const struct wp_run *run)
 {
 	struct wp_doc_table *t = wp_doc_table(doc, host_columns, WP_ARRAY_SIZE(host_columns));
-	bool reverse = is(run->test.direction, "reverse"), both = is(run->test.direction, "both"),
-	     told = false;
+	bool reverse = is(run->test.direction, "reverse"), told = false;
 
 	if (!t)
 		return;
@@ -241,7 +124,7 @@ static void put_hosts(struct wp_doc *doc, const struct wp_run *run)
 
 		if (!c)
 			return;
-		c[0] = wp_cell(both || run->n_hosts < 2 ? h->role : i ? "receiver" : "sender");
+		c[0] = wp_cell(wp_doc_end_word(run, at));
 		c[1] = wp_cell(placement(doc, h));
 		if (same && told)
 			c[2] = wp_cell(run->test.target && !strncmp(run->test.target, "lab", 3)
@@ -284,7 +167,7 @@ static void put_bytes(struct wp_buf *b, const char *what, struct wp_num n)
 	if (!wp_has(n))
 		return;
 	wp_buf_printf(b, "%s%s ", b->len ? ", " : "", what);
-	put_size(b, n.v);
+	wp_doc_put_size(b, n.v);
 }
 
 /* What a maintainer asks for when a letter lacks it. */

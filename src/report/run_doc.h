@@ -6,6 +6,7 @@
 #ifndef WP_REPORT_RUN_DOC_H
 #define WP_REPORT_RUN_DOC_H
 
+#include "base/buf.h"
 #include "model/record.h"
 #include "report/doc.h"
 #include "report/interval_table.h"
@@ -41,6 +42,16 @@ void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
 void wp_run_doc_cpus(struct wp_doc *doc, const struct wp_run *run);
 /* Only where a request/response test ran beside the load. */
 void wp_run_doc_latency(struct wp_doc *doc, const struct wp_run *run);
+/* Of a UDP test: both ends' totals, the ledger, the receiver's buffer, gaps and delays. `unit` as in the options. */
+void wp_run_doc_datagrams(struct wp_doc *doc, const struct wp_run *run, char unit);
+/* Of a request/response test: rate, latency and its distribution. */
+void wp_run_doc_transactions(struct wp_doc *doc, const struct wp_run *run);
+/* A distribution as a table of bars, at most 20 lines. */
+void wp_run_doc_bars(struct wp_doc *doc, const struct wp_histogram *h);
+/* A size as people type it: 131072 is "128 KiB". */
+void wp_doc_put_size(struct wp_buf *b, double bytes);
+/* What hosts[i] did, in a word: sender and receiver, or client and server where each of them did both. */
+const char *wp_doc_end_word(const struct wp_run *run, size_t i);
 void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts);
 

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The interval rows of a record and the closing lines of both ends. */
+/*
+ * The interval rows of a record and the closing lines. TCP: rows of this end, then a line for each end of a flow. UDP: in
+ * each row both ends beside each other, and one closing line. Request/response: the rows of who asks.
+ */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/series.h"
 #include "report/run_doc.h"
+
+#define REPEATED_ROWS 60 /* that were on the screen once; more become a line of bars */
+
+/* UDP: the rows of both ends of a flow over the same times; NULL where an end's are not known. */
+struct ends {
+	const struct wp_interval *sent, *received;
+	size_t n;
+};
 
 struct part {
 	struct wp_doc *doc;
@@ -13,6 +26,8 @@ struct part {
 	struct wp_doc_table *table;
 	size_t n[2]; /* flows that hosts[0] receives [0], sends [1] */
 	size_t cursor[WP_INTERVAL_CPUS];
+	bool ruled;        /* the closing lines have begun */
+	struct ends *ends; /* UDP: of each flow; NULL = rows of this end only */
 };
 
 static bool sends(const struct wp_flow *f)
@@ -56,42 +71,91 @@ static void put_line(struct part *p, struct wp_interval_line *line)
 	wp_interval_put(p->doc, p->table, p->cols, line);
 }
 
-/* Row `at` of every flow, then their sum for each direction. */
-static void put_rows_at(struct part *p, size_t at)
+static struct ends rows_of(const struct part *p, size_t flow)
 {
-	struct wp_interval sum[2];
-	size_t n[2] = { 0, 0 };
+	const struct wp_flow *f = &p->run->flows[flow];
 
-	for (size_t i = 0; i < p->run->n_flows; i++) {
-		const struct wp_flow *f = &p->run->flows[i];
-		bool s = sends(f);
-		struct wp_interval_line line = { .id = f->id ? f->id : "?", .sends = s };
-
-		if (at >= f->n_intervals)
-			continue;
-		line.row = f->intervals[at];
-		wp_interval_add(&sum[s], &line.row, !n[s]++);
-		if (p->n[s] <= WP_INTERVAL_MAX_STREAMS)
-			put_line(p, &line);
-	}
-	for (int s = 1; s >= 0; s--)
-		if (p->n[s] > 1 && n[s]) {
-			struct wp_interval_line line = {
-				.id = "SUM", .sends = s, .sum = true, .row = sum[s]
-			};
-
-			put_line(p, &line);
-		}
+	if (p->ends)
+		return p->ends[flow];
+	return (struct ends) { .sent = sends(f) ? f->intervals : NULL,
+			       .received = sends(f) ? NULL : f->intervals,
+			       .n = f->n_intervals };
 }
 
-static size_t longest(const struct wp_run *run)
+static size_t longest(const struct part *p)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < run->n_flows; i++)
-		if (run->flows[i].n_intervals > n)
-			n = run->flows[i].n_intervals;
+	for (size_t i = 0; i < p->run->n_flows; i++)
+		if (rows_of(p, i).n > n)
+			n = rows_of(p, i).n;
 	return n;
+}
+
+/* Lines side by side, added up. */
+struct sum {
+	struct wp_interval row, sent, received;
+	size_t n, n_sent, n_received;
+};
+
+static void add_line(struct sum *sum, const struct wp_interval_line *line)
+{
+	wp_interval_add(&sum->row, &line->row, !sum->n++);
+	if (line->sent)
+		wp_interval_add(&sum->sent, line->sent, !sum->n_sent++);
+	if (line->received)
+		wp_interval_add(&sum->received, line->received, !sum->n_received++);
+}
+
+/* What one flow lacks the sum lacks. */
+static struct wp_interval_line sum_line(const struct sum *sum, bool s)
+{
+	return (struct wp_interval_line) { .id = "SUM",
+					   .sends = s,
+					   .sum = true,
+					   .row = sum->row,
+					   .sent = sum->n_sent == sum->n ? &sum->sent : NULL,
+					   .received = sum->n_received == sum->n ? &sum->received
+										 : NULL };
+}
+
+static bool line_at(const struct part *p, size_t flow, size_t at, struct wp_interval_line *ret)
+{
+	const struct wp_flow *f = &p->run->flows[flow];
+	struct ends e = rows_of(p, flow);
+
+	if (at >= e.n)
+		return false;
+	*ret = (struct wp_interval_line) { .id = f->id ? f->id : "?",
+					   .sends = sends(f),
+					   .sent = e.sent ? &e.sent[at] : NULL,
+					   .received = e.received ? &e.received[at] : NULL };
+	ret->row = sends(f) == (ret->sent != NULL) && ret->sent ? *ret->sent
+		   : ret->received                              ? *ret->received
+								: *ret->sent;
+	return true;
+}
+
+/* Row `at` of every flow, then their sum for each direction. */
+static void put_rows_at(struct part *p, size_t at)
+{
+	struct sum sum[2] = { 0 };
+
+	for (size_t i = 0; i < p->run->n_flows; i++) {
+		struct wp_interval_line line;
+
+		if (!line_at(p, i, at, &line))
+			continue;
+		add_line(&sum[line.sends], &line);
+		if (p->n[line.sends] <= WP_INTERVAL_MAX_STREAMS)
+			put_line(p, &line);
+	}
+	for (int s = 1; s >= 0; s--)
+		if (p->n[s] > 1 && sum[s].n) {
+			struct wp_interval_line line = sum_line(&sum[s], s);
+
+			put_line(p, &line);
+		}
 }
 
 static struct wp_interval as_interval(const struct wp_run *run, const struct wp_flow_end *end)
@@ -107,6 +171,12 @@ static struct wp_interval as_interval(const struct wp_run *run, const struct wp_
 		.retransmits = end->retransmits,
 		.lost = end->lost,
 		.jitter_us = end->jitter_us,
+		.out_of_order = end->out_of_order,
+		.duplicated = end->duplicated,
+		.socket_drops = end->socket_drops,
+		.send_drops = end->send_drops,
+		.transactions = end->transactions,
+		.timeouts = end->timeouts,
 	};
 }
 
@@ -126,10 +196,58 @@ static void put_total(struct part *p, const char *id, bool s, bool sum, struct w
 	put_line(p, &line);
 }
 
+/* A line that closes the rows above it, where nothing but a rule tells it from them. */
+static void put_closing(struct part *p, struct wp_interval_line *line)
+{
+	line->total = true;
+	if (!wp_has(line->row.end_s))
+		line->row.start_s = line->row.end_s;
+	put_line(p, line);
+	if (p->table->n_rows > 1 && !p->ruled)
+		p->table->last->rule = true;
+	p->ruled = true;
+}
+
+/* UDP: both ends of a flow or of several, in one line. */
+static void put_ends_total(struct part *p, const char *id, bool s, const struct wp_interval *sent,
+			   const struct wp_interval *received, bool sum)
+{
+	struct wp_interval_line line = { .id = id,
+					 .sends = s,
+					 .sum = sum,
+					 .row = s ? *sent : *received,
+					 .sent = wp_has(sent->packets) ? sent : NULL,
+					 .received = wp_has(received->packets) ? received : NULL };
+
+	put_closing(p, &line);
+}
+
+static void put_transactions_total(struct part *p, const struct wp_flow *f)
+{
+	const struct wp_total *t = &p->run->total;
+	struct wp_interval_line line = { .id = f->id, .row = as_interval(p->run, &f->sent) };
+
+	line.row.latency_p50_us = t->latency_p50_us;
+	line.row.latency_p99_us = t->latency_p99_us;
+	line.row.latency_max_us = t->latency_max_us;
+	put_closing(p, &line);
+}
+
 static void put_flow_total(struct part *p, const struct wp_flow *f)
 {
 	const char *id = f->id ? f->id : "?";
 
+	if (p->cols->proto == WP_INTERVAL_RR) {
+		put_transactions_total(p, f);
+		return;
+	}
+	if (p->cols->proto == WP_INTERVAL_UDP) {
+		struct wp_interval sent = as_interval(p->run, &f->sent),
+				   received = as_interval(p->run, &f->received);
+
+		put_ends_total(p, id, sends(f), &sent, &received, false);
+		return;
+	}
 	put_total(p, id, sends(f), false, as_interval(p->run, &f->sent), false, "sender");
 	put_total(p, id, sends(f), false, as_interval(p->run, &f->received), true, "receiver");
 }
@@ -150,6 +268,10 @@ static void put_sums(struct part *p, bool s)
 		wp_interval_add(&sum[1], &received, first);
 		first = false;
 	}
+	if (p->cols->proto == WP_INTERVAL_UDP) {
+		put_ends_total(p, "SUM", s, &sum[0], &sum[1], true);
+		return;
+	}
 	put_total(p, "SUM", s, true, sum[0], false, "sender");
 	put_total(p, "SUM", s, true, sum[1], true, "receiver");
 }
@@ -169,8 +291,15 @@ static void put_extremes(struct part *p, bool s)
 		if (!fast || f->received.bits_per_second.v > fast->received.bits_per_second.v)
 			fast = f;
 	}
-	if (!slow)
+	if (!slow || p->cols->proto == WP_INTERVAL_RR)
 		return;
+	if (p->cols->proto == WP_INTERVAL_UDP) {
+		put_flow_total(p, slow);
+		wp_doc_tail(p->table, "slowest");
+		put_flow_total(p, fast);
+		wp_doc_tail(p->table, "fastest");
+		return;
+	}
 	put_total(p, slow->id ? slow->id : "?", s, false, as_interval(p->run, &slow->received),
 		  true, "slowest");
 	put_total(p, fast->id ? fast->id : "?", s, false, as_interval(p->run, &fast->received),
@@ -190,9 +319,23 @@ static void put_totals(struct part *p)
 	}
 }
 
+/* What the bars of a row stand for. */
+static double height(const struct part *p, const struct wp_interval_line *line)
+{
+	if (p->cols->proto == WP_INTERVAL_RR)
+		return wp_num_or(wp_interval_tps(&line->row), NAN);
+	if (p->cols->proto == WP_INTERVAL_UDP)
+		return wp_num_or(wp_interval_pps(line->received ? line->received : line->sent),
+				 NAN);
+	return wp_num_or(line->row.bits_per_second, NAN);
+}
+
 /* Instead of very many rows: the rate over time. */
 static void put_series(struct part *p, bool s, size_t n)
 {
+	static const char *const labels[][3] = { { "Rate", "Rate RX", "Rate TX" },
+						 { "Packets/s", "RX pkt/s", "TX pkt/s" },
+						 { "Trans/s", "Trans/s", "Trans/s" } };
 	_cleanup_free_ double *rate = calloc(n, sizeof(*rate));
 	size_t used = 0;
 
@@ -201,20 +344,21 @@ static void put_series(struct part *p, bool s, size_t n)
 		bool any = false, omitted = false;
 
 		for (size_t i = 0; i < p->run->n_flows; i++) {
-			const struct wp_flow *f = &p->run->flows[i];
+			struct wp_interval_line line;
 
-			if (sends(f) != s || at >= f->n_intervals)
+			if (sends(&p->run->flows[i]) != s || !line_at(p, i, at, &line))
 				continue;
 			any = true;
-			omitted |= f->intervals[at].omitted.v > 0;
-			sum += wp_num_or(f->intervals[at].bits_per_second, NAN);
+			omitted |= line.row.omitted.v > 0;
+			sum += height(p, &line);
 		}
 		if (any && !omitted)
 			rate[used++] = sum;
 	}
 	if (used)
-		wp_doc_series(p->doc, p->cols->both ? s ? "Rate TX" : "Rate RX" : "Rate",
-			      WP_DOC_BPS, rate, used);
+		wp_doc_series(p->doc, labels[p->cols->proto][p->cols->both ? 1 + s : 0],
+			      p->cols->proto == WP_INTERVAL_TCP ? WP_DOC_BPS : WP_DOC_COUNT, rate,
+			      used);
 }
 
 /* Rows that the table would have. */
@@ -232,25 +376,110 @@ static size_t count_rows(const struct part *p, size_t n)
 	return rows;
 }
 
+/* Base rows, and the other end's of the same time each: those whose middle lies in it. The clocks of the two ends
+ * started a round trip apart, so rows of equal number differ by little; an end may have joined rows that the other
+ * still has apart. What came after the last base row is its tail. */
+static const struct wp_interval *resample(struct wp_pool *pool, const struct wp_interval *base,
+					  size_t n_base, const struct wp_interval *other, size_t n)
+{
+	struct wp_interval *rows = wp_pool_calloc(pool, n_base, sizeof(*rows));
+	size_t at = 0;
+
+	for (size_t i = 0; rows && i < n_base; i++) {
+		rows[i].start_s = base[i].start_s;
+		rows[i].end_s = base[i].end_s;
+		rows[i].packets = rows[i].bits_per_second =
+			wp_absent("the other end has no row of this time");
+		for (bool first = true; at < n; at++, first = false) {
+			double middle =
+				(wp_num_or(other[at].start_s, 0) + wp_num_or(other[at].end_s, 0)) /
+				2;
+
+			if (i + 1 < n_base && middle >= wp_num_or(base[i].end_s, 0))
+				break;
+			rows[i] = first ? other[at] : wp_interval_fold(&rows[i], &other[at]);
+		}
+	}
+	return rows;
+}
+
+/* The end with fewer rows decides their times. */
+static void join_ends(struct part *p, size_t flow)
+{
+	const struct wp_flow *f = &p->run->flows[flow];
+	const struct wp_interval *mine = f->intervals, *theirs = f->peer_intervals;
+	size_t n = f->n_intervals, m = f->n_peer_intervals;
+	struct ends *e = &p->ends[flow];
+
+	if (n && m && m < n)
+		mine = resample(&p->doc->pool, theirs, m, mine, n);
+	else if (n && m)
+		theirs = resample(&p->doc->pool, mine, n, theirs, m);
+	e->n = n && m ? (m < n ? m : n) : n + m;
+	if (e->n && n && m && (!mine || !theirs)) {
+		p->doc->status = -ENOMEM;
+		e->n = 0;
+	}
+	e->sent = sends(f) ? (n ? mine : NULL) : (m ? theirs : NULL);
+	e->received = sends(f) ? (m ? theirs : NULL) : (n ? mine : NULL);
+}
+
+static bool has_both_ends(const struct wp_run *run)
+{
+	for (size_t i = 0; i < run->n_flows; i++)
+		if (run->flows[i].n_peer_intervals ||
+		    (wp_has(run->flows[i].sent.packets) && wp_has(run->flows[i].received.packets)))
+			return true;
+	return false;
+}
+
+/* UDP: what was on the screen while the test ran is one end's word; now both are known, so all rows come again. */
+static bool prepare_ends(struct part *p, struct wp_interval_cols *cols)
+{
+	wp_interval_cols_from_run(p->run, cols);
+	if (cols->proto != WP_INTERVAL_UDP || !has_both_ends(p->run))
+		return false;
+	p->ends = wp_pool_calloc(&p->doc->pool, p->run->n_flows, sizeof(*p->ends));
+	if (!p->ends)
+		p->doc->status = -ENOMEM;
+	for (size_t i = 0; p->ends && i < p->run->n_flows; i++)
+		join_ends(p, i);
+	cols->n_cpus =
+		0; /* no room; they were beside the live rows, and have a table of their own */
+	return p->ends != NULL;
+}
+
+static const char *both_ends_legend(const struct wp_interval_cols *cols)
+{
+	if (cols->local_drops)
+		return "Refused: not taken by the sender's own kernel; Order: out of order; Twice: received again; "
+		       "Socket: of those lost, dropped at the receiver's socket";
+	return "Order: out of order; Twice: received again; Socket: of those lost, dropped at the receiver's socket";
+}
+
 void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts)
 {
 	struct wp_interval_cols cols;
 	struct part p = { .doc = doc, .run = run, .cols = &cols };
-	size_t n = longest(run), from;
-	bool series, folded = false;
+	bool both_ends = prepare_ends(&p, &cols), series, folded = false;
+	size_t n = longest(&p), from = both_ends ? 0 : opts->rows_printed,
+	       max_rows = opts->max_rows;
 
-	if (opts->cols)
+	if (opts->cols && !both_ends)
 		cols = *opts->cols;
-	else
-		wp_interval_cols_from_run(run, &cols);
-	for (size_t i = 0; i < run->n_flows; i++)
+	if (both_ends && opts->rows_printed) {
+		wp_doc_para(doc, NULL, WP_DOC_STRONG, "The same at both ends:");
+		max_rows = max_rows ? max_rows : REPEATED_ROWS;
+	}
+	for (size_t i = 0; i < run->n_flows; i++) {
 		p.n[sends(&run->flows[i])]++;
-	for (size_t i = 0; i < run->n_flows; i++)
 		folded |= wp_num_or(run->flows[i].intervals_folded, 0) > 0;
+	}
 	/* Folded rows are others than those on the screen; the last one was too late for it. */
-	from = folded && opts->rows_printed ? n : opts->rows_printed;
-	series = opts->max_rows && from < n && count_rows(&p, n - from) > opts->max_rows;
+	if (folded && from)
+		from = n;
+	series = max_rows && from < n && count_rows(&p, n - from) > max_rows;
 	for (int s = 1; series && s >= 0; s--)
 		if (p.n[s])
 			put_series(&p, s, n);
@@ -261,8 +490,11 @@ void wp_run_doc_intervals(struct wp_doc *doc, const struct wp_run *run,
 	p.table = wp_interval_table(doc, &cols);
 	if (!p.table)
 		return;
-	p.table->headless = opts->rows_printed > 0;
+	p.table->headless = from > 0;
+	p.table->fixed &= !both_ends;
 	for (size_t at = from; !series && at < n; at++)
 		put_rows_at(&p, at);
 	put_totals(&p);
+	if (both_ends)
+		wp_doc_para(doc, NULL, WP_DOC_DIM, "%s", both_ends_legend(&cols));
 }

@@ -222,76 +222,85 @@ static void put_real(struct wp_buf *b, double v)
 	wp_buf_printf(b, "%.*f", v < .09995 ? 4 : v < .9995 ? 3 : v < 9.995 ? 2 : 1, v);
 }
 
-static const char *end_of(const struct wp_run *run, size_t i)
+/* What an end's CPU time is counted for. */
+struct cost {
+	const char *unit;
+	size_t threads, machine; /* offsets in struct wp_host; machine 0 = not there */
+};
+
+static struct wp_num figure_of(const struct wp_host *h, size_t offset)
 {
-	if (is(run->test.direction, "both") || run->n_hosts < 2)
-		return run->hosts[i].role ? run->hosts[i].role : "this end";
-	return (i == 0) == !is(run->test.direction, "reverse") ? "sender" : "receiver";
+	return *(const struct wp_num *)(const void *)((const char *)h + offset);
 }
 
-/* CPU time a KB or transaction: of each end's threads, and of all that each machine's CPUs did meanwhile. */
+static const struct cost *cost_of(const struct wp_run *run)
+{
+	static const struct cost kb = { "us/KB", offsetof(struct wp_host, cost_us_per_kb),
+					offsetof(struct wp_host, machine_cost_us_per_kb) },
+				 packet = { "us a packet",
+					    offsetof(struct wp_host, cost_us_per_packet), 0 },
+				 transaction = { "us a transaction",
+						 offsetof(struct wp_host, cost_us_per_transaction),
+						 offsetof(struct wp_host,
+							  machine_cost_us_per_transaction) };
+
+	if (is(run->test.kind, "rr"))
+		return &transaction;
+	return is(run->test.kind, "udp") ? &packet : &kb;
+}
+
+/* The way of waiting is half of what a transaction costs. */
+static const char *waiting(struct wp_doc *doc, const struct wp_run *run)
+{
+	const char *asks = run->test.send_method, *answers = run->test.receive_method;
+
+	if (!is(run->test.kind, "rr") || !asks)
+		return "";
+	if (!answers || is(asks, answers))
+		return wp_doc_printf(doc, "; waiting: %s", asks);
+	return wp_doc_printf(doc, "; waiting: client %s, server %s", asks, answers);
+}
+
+/* CPU time a KB, packet or transaction: of each end's threads, and of all that each machine's CPUs did meanwhile. */
 static void put_cost(struct wp_doc *doc, const struct wp_run *run)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
-	bool bytes = false, shared = false;
+	const struct cost *cost = cost_of(run);
+	bool shared = false;
 	size_t told = 0;
 
-	for (size_t i = 0; i < run->n_hosts; i++) {
-		bytes |= wp_has(run->hosts[i].cost_us_per_kb);
+	for (size_t i = 0; i < run->n_hosts; i++)
 		shared |= run->hosts[i].same_machine_as != NULL;
-	}
 	for (size_t i = 0; i < run->n_hosts; i++) {
-		const struct wp_host *h = &run->hosts[i];
-		struct wp_num cost = bytes ? h->cost_us_per_kb : h->cost_us_per_transaction;
+		struct wp_num v = figure_of(&run->hosts[i], cost->threads);
 
-		if (!wp_has(cost))
+		if (!wp_has(v))
 			continue;
-		wp_buf_printf(&b, "%s%s's%s ", b.len ? ", " : "", end_of(run, i),
+		wp_buf_printf(&b, "%s%s's%s ", b.len ? ", " : "", wp_doc_end_word(run, i),
 			      b.len ? "" : " threads");
-		put_real(&b, cost.v);
+		put_real(&b, v.v);
 	}
-	for (size_t i = 0; bytes && i < run->n_hosts && !(shared && told); i++) {
-		if (!wp_has(run->hosts[i].machine_cost_us_per_kb))
+	for (size_t i = 0; cost->machine && i < run->n_hosts && !(shared && told); i++) {
+		struct wp_num v = figure_of(&run->hosts[i], cost->machine);
+
+		if (!wp_has(v))
 			continue;
 		wp_buf_printf(&b, "%sall CPUs%s%s ", b.len ? ", " : "", shared ? "" : " of the ",
-			      shared ? "" : end_of(run, i));
-		put_real(&b, run->hosts[i].machine_cost_us_per_kb.v);
+			      shared ? "" : wp_doc_end_word(run, i));
+		put_real(&b, v.v);
 		told++;
 	}
 	if (b.len)
-		wp_doc_para(doc, "CPU cost", WP_DOC_PLAIN, "%s %s", wp_buf_text(&b),
-			    bytes ? "us/KB" : "us a transaction");
+		wp_doc_para(doc, "CPU cost", WP_DOC_PLAIN, "%s %s%s", wp_buf_text(&b), cost->unit,
+			    waiting(doc, run));
 }
 
-static void put_rates(struct wp_doc *doc, const struct wp_run *run)
+static void put_fairness(struct wp_doc *doc, const struct wp_run *run)
 {
-	const struct wp_total *t = &run->total;
-	const struct {
-		const char *what;
-		struct wp_num us;
-	} latencies[] = {
-		{ "min", t->latency_min_us },     { "median", t->latency_p50_us },
-		{ "90 %", t->latency_p90_us },    { "99 %", t->latency_p99_us },
-		{ "99.9 %", t->latency_p999_us }, { "99.99 %", t->latency_p9999_us },
-		{ "max", t->latency_max_us },     { "mean", t->latency_mean_us },
-	};
-	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
-	char text[48];
-
-	if (wp_has(t->transactions_per_s)) {
-		wp_doc_format(WP_DOC_COUNT, 0, 0, t->transactions_per_s.v, text, sizeof(text));
-		wp_doc_para(doc, "Rate", WP_DOC_PLAIN, "%s transactions a second", text);
-	}
-	for (size_t i = 0; i < WP_ARRAY_SIZE(latencies); i++)
-		if (wp_has(latencies[i].us)) {
-			wp_format_ns(latencies[i].us.v * 1e3, text, sizeof(text));
-			wp_buf_printf(&b, "%s%s %s", b.len ? "   " : "", latencies[i].what, text);
-		}
-	if (b.len)
-		wp_doc_para(doc, "Latency", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
-	if (run->n_flows > 1 && wp_has(t->fairness_jain))
+	if (run->n_flows > 1 && wp_has(run->total.fairness_jain))
 		wp_doc_para(doc, "Fairness", WP_DOC_PLAIN,
-			    "%.3f (Jain's index: 1 = all streams alike)", t->fairness_jain.v);
+			    "%.3f (Jain's index: 1 = all streams alike)",
+			    run->total.fairness_jain.v);
 }
 
 static void put_findings(struct wp_doc *doc, const struct wp_run *run)
@@ -362,10 +371,16 @@ static void put_end(struct wp_doc *doc, const struct wp_run *run,
 void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts)
 {
-	put_rates(doc, run);
+	if (is(run->test.kind, "rr"))
+		wp_run_doc_transactions(doc, run);
+	else if (is(run->test.kind, "udp"))
+		wp_run_doc_datagrams(doc, run, opts->unit);
+	put_fairness(doc, run);
 	put_cost(doc, run);
-	put_packets(doc, run);
-	put_limits(doc, run);
+	if (!is(run->test.kind, "rr") && !is(run->test.kind, "udp")) {
+		put_packets(doc, run);
+		put_limits(doc, run);
+	}
 	put_findings(doc, run);
 	put_notes(doc, run);
 	put_end(doc, run, opts);

@@ -22,8 +22,10 @@
 #include "report/testgolden.h"
 #include "report/text.h"
 
-static const char *const records[] = { "bulk",   "four",    "bidir", "thousand", "large",  "absent",
-				       "failed", "hostile", "long",  "reverse",  "with_rr" };
+static const char *const records[] = { "bulk",  "four",    "bidir",   "thousand",
+				       "large", "absent",  "failed",  "hostile",
+				       "long",  "reverse", "with_rr", "flood",
+				       "paced", "tiny",    "rr",      "rr_open" };
 
 static void load(const char *name, struct wp_run *run)
 {

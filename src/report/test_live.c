@@ -200,6 +200,109 @@ static void test_narrow_terminal(void **state)
 	tear_down(&f);
 }
 
+static struct wp_interval datagrams(double start_s, double packets, bool sent)
+{
+	struct wp_interval r = {
+		.start_s = wp_num(start_s),
+		.end_s = wp_num(start_s + 1),
+		.bytes = wp_num(packets * 100),
+		.bits_per_second = wp_num(packets * 800),
+		.packets = wp_num(packets),
+	};
+
+	if (sent) {
+		r.send_drops = wp_num(0);
+		return r;
+	}
+	r.lost = wp_num(10);
+	r.out_of_order = wp_num(3);
+	r.duplicated = wp_num(2);
+	r.jitter_us = wp_num(12);
+	r.socket_drops = wp_num(4);
+	return r;
+}
+
+/* While it runs each end knows its own side; afterwards all rows come again with both. */
+static void test_datagrams_of_one_end_and_then_of_both(void **state)
+{
+	static const char live[] =
+		"[ ID] Interval              Sent/s  Refused         Bitrate  CPU0  CPU1\n"
+		"[  1]   0.00-1.00   sec      1,000        0   800 Kbits/sec  100%   98%\n"
+		"[  1]   1.00-2.00   sec      1,000        0   800 Kbits/sec  100%   98%\n";
+	static const char report[] =
+		"The same at both ends:\n"
+		"[ ID] Interval              Sent/s  Received/s         Bitrate    Lost      %  Order  Twice   Jitter  Socket\n"
+		"[  1]   0.00-1.00   sec      1,000         990   792 Kbits/sec      10  1.00%      3      2    12 us       4\n"
+		"[  1]   1.00-2.00   sec      1,000         995   796 Kbits/sec      20  1.98%      6      4    12 us       8\n"
+		"- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+		"[  1]   0.00-2.00   sec      1,000         993   794 Kbits/sec       -      -      -      -        -       -\n";
+	struct wp_plan plan = { .kind = "udp", .transport = WP_UDP, .interval_ns = 1000000000 };
+	/* The last one is what was still on its way. */
+	struct wp_interval mine[2] = { datagrams(0, 1000, true), datagrams(1, 1000, true) };
+	struct wp_interval theirs[3] = { datagrams(0, 990, false), datagrams(1, 990, false),
+					 datagrams(2, 5, false) };
+	const struct wp_text_opts text = { 0 };
+	struct wp_run_doc_opts opts = { 0 };
+	struct fixture f;
+	struct wp_doc doc;
+
+	(void)state;
+	theirs[2].end_s = wp_num(2);
+	theirs[2].start_s = wp_num(1.99);
+	theirs[1].end_s = wp_num(1.99);
+	set_up(&f, 1, &plan);
+	wp_buf_reset(&f.out);
+	for (size_t i = 0; i < 2; i++) {
+		f.rows[0] = mine[i];
+		wp_live_tick(f.live, &f.tick);
+	}
+	assert_string_equal(wp_buf_text(&f.out), live);
+	f.run.flows[0].intervals = mine;
+	f.run.flows[0].n_intervals = 2;
+	f.run.flows[0].peer_intervals = theirs;
+	f.run.flows[0].n_peer_intervals = 3;
+	f.run.flows[0].sent = (struct wp_flow_end) { .bytes = wp_num(200000),
+						     .packets = wp_num(2000),
+						     .seconds = wp_num(2),
+						     .bits_per_second = wp_num(800000) };
+	f.run.flows[0].received = (struct wp_flow_end) { .bytes = wp_num(198500),
+							 .packets = wp_num(1985),
+							 .seconds = wp_num(2),
+							 .bits_per_second = wp_num(794000) };
+	wp_live_doc_opts(f.live, &opts);
+	wp_buf_reset(&f.out);
+	wp_doc_init(&doc);
+	wp_run_doc(&doc, &f.run, &opts);
+	assert_int_equal(wp_doc_to_text(&doc, &text, &f.out), 0);
+	if (strncmp(wp_buf_text(&f.out), report, strlen(report)) != 0)
+		fail_msg("%s", wp_buf_text(&f.out));
+	wp_doc_done(&doc);
+	tear_down(&f);
+}
+
+static void test_transactions_have_no_stream_number(void **state)
+{
+	static const char want[] =
+		"Interval             Trans/s       p50       p99       max  Timeouts  CPU0  CPU1\n"
+		"  0.00-1.00   sec     12,345     22 us    110 us   5.22 ms         7  100%   98%\n";
+	struct wp_plan plan = { .kind = "rr", .transport = WP_UDP };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 1, &plan);
+	wp_buf_reset(&f.out);
+	f.rows[0] = (struct wp_interval) { .start_s = wp_num(0),
+					   .end_s = wp_num(1),
+					   .transactions = wp_num(12345),
+					   .timeouts = wp_num(7),
+					   .latency_p50_us = wp_num(22),
+					   .latency_p99_us = wp_num(110),
+					   .latency_max_us = wp_num(5218) };
+	wp_live_tick(f.live, &f.tick);
+	assert_string_equal(wp_buf_text(&f.out), want);
+	tear_down(&f);
+}
+
 static const char *event_name(json_t *e)
 {
 	return json_string_value(json_object_get(e, "event"));
@@ -241,6 +344,31 @@ static void test_events(void **state)
 	tear_down(&f);
 }
 
+/* Sums hold what adds up, and nothing that does not. */
+static void test_events_of_datagrams(void **state)
+{
+	struct wp_plan plan = { .kind = "udp", .transport = WP_UDP, .streams = 2 };
+	json_t *interval, *sum;
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, 2, &plan);
+	f.run.flows[0].role = f.run.flows[1].role = "receiver";
+	f.rows[0] = f.rows[1] = datagrams(0, 990, false);
+	interval = wp_event_interval(&f.run, &f.tick);
+	sum = json_object_get(json_object_get(interval, "data"), "sum");
+	assert_null(json_object_get(sum, "sent"));
+	sum = json_object_get(sum, "received");
+	assert_int_equal(json_number_value(json_object_get(sum, "packets")), 1980);
+	assert_int_equal(json_number_value(json_object_get(sum, "lost")), 20);
+	assert_int_equal(json_number_value(json_object_get(sum, "out_of_order")), 6);
+	assert_int_equal(json_number_value(json_object_get(sum, "socket_drops")), 8);
+	assert_true(json_is_null(json_object_get(sum, "jitter_us")));
+	assert_null(json_object_get(sum, "transactions"));
+	json_decref(interval);
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,7 +377,10 @@ int main(void)
 		cmocka_unit_test(test_two_streams_have_a_sum),
 		cmocka_unit_test(test_many_streams_only_a_sum),
 		cmocka_unit_test(test_narrow_terminal),
+		cmocka_unit_test(test_datagrams_of_one_end_and_then_of_both),
+		cmocka_unit_test(test_transactions_have_no_stream_number),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_events_of_datagrams),
 	};
 
 	return cmocka_run_group_tests_name("live", tests, NULL, NULL);

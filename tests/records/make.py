@@ -88,7 +88,7 @@ def record(name, flows, hosts, test, **more):
                ledger=dict(stages=[]), findings=[], warnings=[])
     doc.update(more)
     with open(os.path.join(HERE, name + ".json"), "w") as out:
-        large = os.path.basename(out.name)[:-5] in ("thousand", "large", "long")
+        large = os.path.basename(out.name)[:-5] in ("thousand", "large", "long", "flood", "paced", "tiny", "rr", "rr_open")
         json.dump(doc, out, indent=None if large else 1, separators=(",", ":") if large else None)
         out.write("\n")
 
@@ -224,6 +224,194 @@ def reverse():
     record("reverse", flows, both_ends(n_seconds=2), dict(duration_s=2, direction="reverse"))
 
 
+# ---- datagrams and transactions ----------------------------------------------------------------------------------------
+
+BITS = 7
+
+
+def bucket(ns):
+    """Lowest and highest value of the bucket that holds so many nanoseconds."""
+    if ns < 1 << BITS:
+        return ns, ns
+    shift = ns.bit_length() - 1 - BITS
+    return ns >> shift << shift, (ns >> shift << shift) + (1 << shift) - 1
+
+
+def histogram(name, values_ns, **more):
+    values = sorted(values_ns)
+    counts = {}
+    for v in values:
+        counts[bucket(v)] = counts.get(bucket(v), 0) + 1
+
+    def at(q):
+        low, high = bucket(values[max(0, -(-int(q * 1e6) * len(values) // 1000000) - 1)])
+        return (low + high) / 2 / 1e3
+
+    h = dict(name=name, note=None, count=len(values), min_us=values[0] / 1e3, p50_us=at(.5), p90_us=at(.9),
+             p99_us=at(.99), p999_us=at(.999), p9999_us=at(.9999), max_us=values[-1] / 1e3,
+             mean_us=sum(values) / len(values) / 1e3, bits=BITS,
+             buckets=[[low, high, n] for (low, high), n in sorted(counts.items())])
+    h.update(more)
+    return h
+
+
+def sent_row(t, packets, length, width=1.0, **more):
+    r = dict(start_s=round(t * width, 3), end_s=round((t + 1) * width, 3), omitted=False, packets=packets,
+             bytes=packets * length, bits_per_second=packets * length * 8 / width, send_drops=0)
+    r.update(more)
+    return r
+
+
+def received_row(t, packets, length, lost=0, width=1.0, **more):
+    r = dict(start_s=round(t * width, 3), end_s=round((t + 1) * width, 3), omitted=False, packets=packets,
+             bytes=packets * length, bits_per_second=packets * length * 8 / width, lost=lost, out_of_order=0,
+             duplicated=0, jitter_us=2.0 + t / 4, socket_drops=lost)
+    r.update(more)
+    return r
+
+
+def datagram_end(rows, **more):
+    seconds = round(sum(r["end_s"] - r["start_s"] for r in rows), 3)
+    keys = ("packets", "bytes", "lost", "out_of_order", "duplicated", "socket_drops", "send_drops")
+    e = {k: sum(r[k] for r in rows) for k in keys if k in rows[0]}
+    e.update(seconds=seconds, bits_per_second=e["bytes"] * 8 / seconds, all_packets=e["packets"])
+    if "jitter_us" in rows[0]:
+        e["jitter_us"] = rows[-1]["jitter_us"]
+    for k in ("lost", "duplicated", "socket_drops", "send_drops"):
+        if k in e:
+            e["all_" + k] = e[k]
+    e.update(more)
+    return e
+
+
+def datagram_flow(n, sent, received, role="sender", **more):
+    mine, theirs = (sent, received) if role == "sender" else (received, sent)
+    f = dict(id=str(n), local="10.97.0.1:%d" % (43208 + 2 * n), remote="10.97.0.2:9497", role=role, intervals=mine,
+             peer_intervals=theirs, sent=datagram_end(sent), received=datagram_end(received, late=0),
+             rcvbuf_asked_bytes=8388608, rcvbuf_bytes=16777216)
+    f.update(more)
+    return f
+
+
+UDP = dict(kind="udp", protocol="UDP", send_method="sendmmsg", receive_method="recvmmsg", batch=None, gso=False,
+           gro=False, connected=True, spin=False)
+
+
+def flood():
+    """Small packets flat out: the receiver's buffer runs over."""
+    sent = [sent_row(t, 538201 + 1000 * t, 64) for t in range(4)]
+    received = [received_row(t, 530110 + 900 * t, 64, 8091 + 100 * t) for t in range(4)]
+    # The other end's clock started a moment later, and its last row is the tail.
+    for r in received:
+        r["start_s"] += 0.0004
+        r["end_s"] += 0.0004
+    received.append(received_row(4, 30, 64, -30, width=1.0, end_s=4.0012, start_s=4.0004))
+    hosts = both_ends(n_seconds=4)
+    hosts[0].update(cost_us_per_packet=0.61, histograms=[])
+    hosts[1].update(cost_us_per_packet=0.58, histograms=[histogram("delay", [900 + 37 * n for n in range(3000)])])
+    total_sent, total_lost = sum(r["packets"] for r in sent), sum(r["lost"] for r in received)
+    record("flood", [datagram_flow(1, sent, received)], hosts,
+           dict(UDP, duration_s=4, length_bytes=64, target_bps=None, target_bps_why="unlimited"),
+           command=["whyperf", "udp", "lab", "-b", "0", "-l", "64", "--cpu", "0", "--peer-cpu", "1", "-t", "4"],
+           ledger=dict(sent_packets=total_sent, delivered_packets=total_sent - total_lost, unexplained_packets=0,
+                       stages=[dict(stage="socket buffer", host="server", packets=total_lost, source="SO_RXQ_OVFL")]))
+
+
+def paced():
+    """Two paced streams from the server, a path that loses, reorders and repeats."""
+    flows = []
+    for n in (1, 2):
+        sent = [sent_row(t, 10000, 1400, send_drops=2 * n, shortfall_packets=5 * n) for t in range(3)]
+        received = [received_row(t, 9950 + n, 1400, 53, socket_drops=0, out_of_order=7 * n, duplicated=3 + n)
+                    for t in range(3)]
+        flows.append(datagram_flow(n, sent, received, "receiver", local="10.0.0.1:%d" % (5000 + n),
+                                   remote="192.0.2.7:9497"))
+        flows[-1]["sent"]["shortfall_packets"] = 15 * n
+    hosts = both_ends(n_seconds=3)
+    hosts[1].pop("same_machine_as")
+    hosts[1].update(name="beta", inventory=inventory(hostname="beta"), cost_us_per_packet=1.92,
+                    histograms=[histogram("send_gap", [100000 + (n % 11 - 5) * 90 for n in range(4000)])])
+    hosts[0].update(cost_us_per_packet=2.31,
+                    histograms=[histogram("delay", [n * n // 50 for n in range(4000)], note="both clocks drift apart")])
+    record("paced", flows, hosts,
+           dict(UDP, duration_s=3, direction="reverse", target="192.0.2.7", length_bytes=1400, target_bps=112000000,
+                target_pps=10000, gso=True, window_bytes=8388608),
+           command=["whyperf", "udp", "192.0.2.7", "-R", "-P", "2", "-b", "10kpps", "--gso", "-w", "8M", "-t", "3"],
+           ledger=dict(sent_packets=60000, delivered_packets=59682, unexplained_packets=28, refused_packets=18,
+                       refused_by="qdisc of eth0",
+                       stages=[dict(stage="qdisc", host="server", packets=200, source="qdisc drops of eth0"),
+                               dict(stage="too late to place", host="client", packets=90, source="sequence numbers")]))
+
+
+def tiny():
+    """Three bytes hold no number; the other end's rows never came."""
+    sent = [sent_row(t, 1000, 3) for t in range(2)]
+    f = datagram_flow(1, sent, [received_row(0, 1990, 3, 10, width=2.0)])
+    f.update(peer_intervals=[], rcvbuf_bytes=425984)
+    for k in ("out_of_order", "duplicated", "jitter_us", "late"):
+        f["received"].update({k: None, k + "_why": "below 4 bytes there is no sequence number"})
+    hosts = both_ends(n_seconds=2)
+    hosts[1]["inventory"]["rmem_max_bytes"] = 212992
+    record("tiny", [f], hosts, dict(UDP, duration_s=2, length_bytes=3, target_bps=24000, target_pps=1000),
+           command=["whyperf", "udp", "lab", "-l", "3", "-b", "1000pps", "-t", "2"],
+           warnings=["10 Mbits/sec is the default of -b, not what the path can do; -b 0 sends flat out"])
+
+
+RR = dict(kind="rr", length_bytes=1, request_bytes=1, response_bytes=1, connect=False, outstanding=1, rate_hz=None,
+          rate_hz_why="closed loop", arrivals="closed loop", wait="auto", send_method="blocking",
+          receive_method="blocking")
+
+
+def transaction_row(t, n, p50, p99, top, **more):
+    r = dict(start_s=float(t), end_s=float(t + 1), omitted=False, transactions=n, bytes=n, bits_per_second=8.0 * n,
+             latency_p50_us=p50, latency_p99_us=p99, latency_max_us=top)
+    r.update(more)
+    return r
+
+
+def transactions(name, rows, values_ns, test, hosts, **more):
+    n = sum(r["transactions"] for r in rows)
+    ends = dict(transactions=n, seconds=float(len(rows)), bytes=n, bits_per_second=8.0 * n / len(rows))
+    ends.update({k: sum(r[k] for r in rows) for k in ("timeouts",) if k in rows[0]})
+    h = histogram("latency", values_ns)
+    hosts[0]["histograms"] = [h]
+    latency = {k: h[k + "_us"] for k in ("min", "p50", "p90", "p99", "p999", "p9999", "max", "mean")}
+    f = dict(id="1", local="10.97.0.1:43210", remote="10.97.0.2:9497", role="both", connections=1, intervals=rows,
+             sent=ends, received=dict(ends))
+    f.update(more)
+    total = dict(transactions_per_s=n / len(rows), transactions=n, latency_us=latency)
+    if "timeouts" in rows[0]:
+        total["timeouts"] = ends["timeouts"]
+    record(name, [f], hosts, dict(RR, **test), total=total)
+
+
+def rr():
+    """Two humps: most of it fast, some waits for a CPU; one outlier."""
+    rng = random.Random(7)
+    values = [int(rng.lognormvariate(10.0, .12)) for _ in range(60000)]
+    values += [int(rng.lognormvariate(11.6, .3)) for _ in range(900)] + [5218113]
+    hosts = both_ends(n_seconds=3)
+    for h, cost in zip(hosts, (13.1, 12.7)):
+        h.update(cost_us_per_transaction=cost, cost_us_per_kb=cost * 1024)
+    hosts[0]["machine_cost_us_per_transaction"] = 27.9
+    transactions("rr", [transaction_row(t, 20300 + 100 * t, 22.0 + t / 10, 110.2, 5218.1 if t == 1 else 412.0)
+                        for t in range(3)], values, dict(duration_s=3, streams=1), hosts, congestion="cubic")
+
+
+def rr_open():
+    """Open loop over UDP, many sockets: some responses never came, and the rate was not kept."""
+    rng = random.Random(8)
+    values = [int(rng.expovariate(1 / 80000)) + 15000 for _ in range(9000)]
+    hosts = both_ends(n_seconds=2)
+    for h, cost in zip(hosts, (5.21, 4.04)):
+        h.update(cost_us_per_transaction=cost)
+    transactions("rr_open", [transaction_row(t, 4500, 70.1, 384.0, 901.5, timeouts=12 - t) for t in range(2)], values,
+                 dict(duration_s=2, streams=64, protocol="UDP", request_bytes=64, response_bytes=1024, outstanding=4,
+                      rate_hz=5000, arrivals="poisson", wait="epoll", send_method="epoll", receive_method="spin",
+                      response_timeout_s=0.5), hosts, connections=64, connection_fairness=0.9731)
+
+
 if __name__ == "__main__":
-    for make in (bulk, four, bidir, thousand, large, absent, failed, hostile, long, reverse):
+    for make in (bulk, four, bidir, thousand, large, absent, failed, hostile, long, reverse, flood, paced, tiny, rr,
+                 rr_open):
         make()

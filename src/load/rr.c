@@ -50,17 +50,17 @@ static int open_tcp(struct wp_stream *s, const struct wp_plan *p, struct wp_err 
 	/* The last piece of a message must not wait for the acknowledgement of the piece before it. Sockets
 	 * that are not TCP's refuse, and have no such wait. */
 	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &(int) { 1 }, sizeof(int));
-	if (!rr_asks(s))
+	if (s->role != WP_STREAM_SENDS)
 		return 0;
 	x->due_ns = aligned_alloc(CACHE_LINE, bytes);
 	return x->due_ns ? 0 : wp_err_sys(err, -ENOMEM, "stream %u", s->index + 1);
 }
 
-static int set_busy_poll(const struct wp_stream *s, const struct wp_plan *p, struct wp_err *err)
+int rr_busy_poll(int fd, const struct wp_plan *p, struct wp_err *err)
 {
 	int us = (int)p->busy_poll_us;
 
-	if (us == 0 || setsockopt(s->fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)) == 0)
+	if (us == 0 || setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)) == 0)
 		return 0;
 	if (errno == EPERM)
 		return wp_err_set(
@@ -78,11 +78,15 @@ static int rr_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *
 		return r;
 	x->conn = (struct rr_conn) { .s = s, .fd = s->fd };
 	x->limit = s->limit_bytes ? s->limit_bytes / p->length_bytes : UINT64_MAX;
+	if (p->connect_each && s->role == WP_STREAM_SENDS)
+		return rr_connect_open(s, p, err);
 	if (fcntl(s->fd, F_GETFL) < 0)
 		return wp_err_sys(err, -errno, "stream %u", s->index + 1);
-	r = set_busy_poll(s, p, err);
+	r = rr_busy_poll(s->fd, p, err);
 	if (r < 0)
 		return r;
+	if (p->connect_each)
+		return rr_accept_open(s, err);
 	return p->transport == WP_UDP ? rr_udp_open(s, p, err) : open_tcp(s, p, err);
 }
 
@@ -123,13 +127,11 @@ enum rr_turn rr_end(struct rr_worker *t, struct wp_stream *s, int error)
 
 	if (wp_stream_ended(s))
 		return RR_ENDED;
-	if (rr_asks(s)) {
-		rr_bump(&s->count->unanswered, x->under_way);
-		if (t->protocol->ended)
-			t->protocol->ended(t, s);
-		if (t->left == 1)
-			end_line(t, s);
-	}
+	rr_bump(&s->count->unanswered, x->under_way);
+	if (t->left == 1)
+		end_line(t, s);
+	if (t->protocol->ended)
+		t->protocol->ended(t, s);
 	/* The socket is the caller's and may live on. */
 	if (x->conn.registered && x->conn.fd >= 0)
 		epoll_ctl(t->epoll_fd, EPOLL_CTL_DEL, x->conn.fd, NULL);
@@ -147,7 +149,7 @@ void rr_note_stop(struct rr_worker *t)
 	for (size_t i = 0; i < t->w->n_streams; i++) {
 		struct wp_stream *s = t->w->streams[i];
 
-		if (rr_asks(s) && !wp_stream_ended(s)) {
+		if (!wp_stream_ended(s)) {
 			end_line(t, s);
 			return;
 		}
@@ -195,12 +197,14 @@ static struct wp_stream *unlist(struct rr_worker *t)
 	return NULL;
 }
 
-/* What a connection waits for, to epoll. */
-static int watch(struct rr_worker *t, struct rr_conn *c)
+int rr_watch(struct rr_worker *t, struct rr_conn *c)
 {
 	struct epoll_event e = { .events = c->events, .data.ptr = c };
 
-	if (t->epoll_fd < 0 || c->fd < 0 || c->events == c->registered)
+	/* Edges of more than is asked for do no harm. */
+	bool covered = c->registered & EPOLLET && !(c->events & ~c->registered);
+
+	if (t->epoll_fd < 0 || c->fd < 0 || c->events == c->registered || covered)
 		return 0;
 	if (epoll_ctl(t->epoll_fd, c->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &e) < 0)
 		return -errno;
@@ -215,7 +219,7 @@ static enum rr_turn settle(struct rr_worker *t, struct wp_stream *s, enum rr_tur
 
 	if (turn == RR_ENDED)
 		return turn;
-	r = watch(t, &rr_ctx(s)->conn);
+	r = rr_watch(t, &rr_ctx(s)->conn);
 	if (r < 0)
 		return rr_end(t, s, r);
 	if (t->open_loop)
@@ -225,7 +229,7 @@ static enum rr_turn settle(struct rr_worker *t, struct wp_stream *s, enum rr_tur
 
 enum rr_turn rr_turn(struct rr_worker *t, struct wp_stream *s)
 {
-	return settle(t, s, rr_asks(s) ? t->protocol->ask(t, s) : t->protocol->answer(t, s));
+	return settle(t, s, t->protocol->turn(t, s));
 }
 
 static void give_out_due(struct rr_worker *t, int64_t now)
@@ -259,11 +263,6 @@ int64_t rr_next_ns(const struct rr_worker *t)
 
 /* ---- the engine ---- */
 
-bool rr_ends_by_stop(const struct rr_worker *t, const struct wp_stream *s)
-{
-	return rr_asks(s) || t->protocol->server_ends_by_stop;
-}
-
 static void line_init(struct rr_worker *t)
 {
 	const struct wp_worker *w = t->w;
@@ -291,49 +290,71 @@ static void line_init(struct rr_worker *t)
 /* One connection and one request under way: waiting inside the call is fastest. */
 static bool may_block(const struct rr_worker *t)
 {
-	const struct wp_worker *w = t->w;
-	enum wp_wait wait = w->plan->wait;
+	enum wp_wait wait = t->w->plan->wait;
 
-	if (w->n_streams > 1 || t->outstanding > 1)
+	if (t->w->n_streams > 1 || t->outstanding > 1 || t->protocol->many_a_stream)
 		return false;
-	return wait == WP_WAIT_BLOCK ||
-	       (wait == WP_WAIT_AUTO && (!rr_asks(w->streams[0]) || !t->open_loop));
+	return wait == WP_WAIT_BLOCK || (wait == WP_WAIT_AUTO && !t->open_loop);
+}
+
+static const struct rr_protocol *protocol_of(const struct wp_plan *p, bool asks)
+{
+	if (p->connect_each)
+		return asks ? &rr_connect : &rr_accept;
+	if (p->transport == WP_UDP)
+		return asks ? &rr_udp_ask : &rr_udp_answer;
+	return asks ? &rr_tcp_ask : &rr_tcp_answer;
+}
+
+static int run_loop(struct rr_worker *t)
+{
+	struct wp_stream *first = t->w->streams[0];
+	bool spin = t->w->plan->wait == WP_WAIT_SPIN;
+
+	/* Sockets that do not exist yet are prepared when they do. */
+	if (may_block(t) && (first->fd < 0 || rr_block_prepare(first->fd))) {
+		wp_worker_method(t->w, first->role, "blocking");
+		rr_block_run(t);
+		return 0;
+	}
+	wp_worker_method(t->w, first->role, spin ? "spin" : "epoll");
+	if (spin && t->w->n_streams <= SPIN_DIRECT_MAX && !t->protocol->many_a_stream) {
+		rr_spin_run(t);
+		return 0;
+	}
+	return rr_epoll_run(t, spin);
 }
 
 static int rr_run(struct wp_worker *w)
 {
 	const struct wp_plan *p = w->plan;
-	bool spin = p->wait == WP_WAIT_SPIN;
+	bool asks = w->streams[0]->role == WP_STREAM_SENDS;
 	struct rr_worker t = { .w = w,
-			       .protocol = p->transport == WP_UDP ? &rr_udp : &rr_tcp,
+			       .protocol = protocol_of(p, asks),
 			       .request_bytes = p->length_bytes,
 			       .response_bytes = p->response_bytes,
 			       .outstanding = p->outstanding,
 			       .flags = MSG_DONTWAIT,
+			       .asks = asks,
+			       .open_loop = asks && p->rate_mhz > 0,
 			       .epoll_fd = -1,
 			       .timer_ns = RR_NEVER,
 			       .left = w->n_streams };
-	bool block;
 	int r = 0;
 
-	/* A line is shared out over connections that all ask. */
 	for (size_t i = 1; i < w->n_streams; i++)
 		if (w->streams[i]->role != w->streams[0]->role)
 			return -EINVAL;
-	t.open_loop = rr_asks(w->streams[0]) && p->rate_mhz > 0;
 	if (t.open_loop)
 		line_init(&t);
-	if (p->transport == WP_UDP)
-		rr_udp_prepare(&t);
-	block = may_block(&t) && rr_block_prepare(w->streams[0]->fd);
-	wp_worker_method(w, w->streams[0]->role, block ? "blocking" : spin ? "spin" : "epoll");
-	if (block)
-		rr_block_run(&t);
-	else if (spin && w->n_streams <= SPIN_DIRECT_MAX)
-		rr_spin_run(&t);
-	else
-		r = rr_epoll_run(&t, spin);
-	rr_cut(&t);
+	if (t.protocol->prepare)
+		r = t.protocol->prepare(&t);
+	if (r == 0)
+		r = run_loop(&t);
+	if (r == 0)
+		rr_cut(&t);
+	if (t.protocol->done)
+		t.protocol->done(&t);
 	return r;
 }
 

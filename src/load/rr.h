@@ -77,27 +77,37 @@ struct rr_stream {
 	struct rr_slot *unsent; /* the socket takes no more: this one waits to be sent */
 	bool owes;              /* who answers: ... this one */
 	uint64_t owed_id;
+	/* a connection for each transaction: who asks */
+	int64_t each_due_ns;
+	int64_t retry_ns, failing_since_ns; /* no connection can be begun; 0 = one can */
+	bool waits;                         /* in the thread's list of those that try again */
+	struct wp_stream *next_waiting;
 	/* contexts of other threads' streams are next to this one */
 	char apart[64];
 };
 
 struct rr_worker;
 
-/* How messages are moved. */
+/* How messages are moved, by one of the two roles; an end has one role. */
 struct rr_protocol {
-	/* Turn of a stream. */
-	enum rr_turn (*ask)(struct rr_worker *t, struct wp_stream *s);
-	enum rr_turn (*answer)(struct rr_worker *t, struct wp_stream *s);
-	/* Begins a request of a stream that may, and sends what can be sent. */
+	enum rr_turn (*turn)(struct rr_worker *t, struct wp_stream *s);
+	/* Who asks: begins a request of a stream that may, and sends what can be sent. */
 	enum rr_turn (*begin)(struct rr_worker *t, struct wp_stream *s, int64_t due_ns);
-	void (*on_time)(
-		struct rr_worker *t); /* rr_worker.timer_ns has passed; NULL = has no timers */
-	void (*ended)(struct rr_worker *t,
-		      struct wp_stream *s); /* that asked; NULL = nothing to do */
-	bool server_ends_by_stop;           /* else at the end of the stream */
+	/* The others may be NULL. rr_worker.timer_ns has passed: */
+	void (*on_time)(struct rr_worker *t);
+	/* A stream is about to end: */
+	void (*ended)(struct rr_worker *t, struct wp_stream *s);
+	/* Something happened to a connection that a stream has accepted: */
+	void (*child)(struct rr_worker *t, struct rr_conn *c);
+	/* Before the loop, and after. */
+	int (*prepare)(struct rr_worker *t);
+	void (*done)(struct rr_worker *t);
+	bool ends_by_stop;  /* else at the end of the stream */
+	bool many_a_stream; /* a stream has many sockets: no blocking in one, no asking each */
 };
 
-extern const struct rr_protocol rr_tcp, rr_udp;
+extern const struct rr_protocol rr_tcp_ask, rr_tcp_answer, rr_udp_ask, rr_udp_answer, rr_connect,
+	rr_accept;
 
 struct rr_worker {
 	struct wp_worker *w;
@@ -105,7 +115,7 @@ struct rr_worker {
 	uint64_t request_bytes, response_bytes;
 	unsigned outstanding;
 	int flags; /* MSG_DONTWAIT, but in rr_block.c */
-	bool open_loop;
+	bool asks, open_loop;
 	bool stop_noted;
 	int epoll_fd; /* -1 = the loop is another */
 	size_t left;  /* streams that have not ended */
@@ -116,16 +126,16 @@ struct rr_worker {
 	/* UDP */
 	unsigned id_bytes, slot_bits; /* of an id, that both messages have room for; of its slot */
 	struct rr_slot *oldest, *newest; /* sent and without a response, in order of sending */
+	/* a connection for each transaction */
+	struct wp_addr local;                           /* length 0 = any */
+	struct wp_stream *first_waiting, *last_waiting; /* to try again, by retry_ns */
+	struct rr_child *children, *spare;
+	size_t n_children;
 };
 
 static inline struct rr_stream *rr_ctx(const struct wp_stream *s)
 {
 	return s->ctx;
-}
-
-static inline bool rr_asks(const struct wp_stream *s)
-{
-	return s->role == WP_STREAM_SENDS;
 }
 
 static inline bool rr_may_begin(const struct rr_worker *t, const struct wp_stream *s)
@@ -185,6 +195,9 @@ enum rr_turn rr_end(struct rr_worker *t, struct wp_stream *s, int error);
 /* Open loop: puts a stream into the list of those that may begin a request, if it may. */
 void rr_list(struct rr_worker *t, struct wp_stream *s);
 
+/* Tells epoll what a connection waits for; 0 or -errno. */
+int rr_watch(struct rr_worker *t, struct rr_conn *c);
+
 /* ---- for the loops ---- */
 
 /* A turn, and what follows from it. */
@@ -197,19 +210,19 @@ int64_t rr_next_ns(const struct rr_worker *t);
 void rr_note_stop(struct rr_worker *t);
 /* Ends all streams that are left. */
 void rr_cut(struct rr_worker *t);
-/* Those that ask, and servers that end by a stop. */
-bool rr_ends_by_stop(const struct rr_worker *t, const struct wp_stream *s);
-
 /* The loops return when all streams have ended or an abort is seen. */
 void rr_block_run(struct rr_worker *t); /* one stream */
 int rr_epoll_run(struct rr_worker *t, bool spin);
 void rr_spin_run(struct rr_worker *t);
 /* Makes calls of a socket wait, but for a few ms at most. Whether it worked. */
 bool rr_block_prepare(int fd);
+bool rr_block_limit(int fd); /* the same for a socket that is not O_NONBLOCK */
 
-/* ---- rr_udp.c ---- */
+/* ---- open() of each protocol ---- */
 
 int rr_udp_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err);
-void rr_udp_prepare(struct rr_worker *t);
+int rr_connect_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err);
+int rr_accept_open(struct wp_stream *s, struct wp_err *err);
+int rr_busy_poll(int fd, const struct wp_plan *p, struct wp_err *err);
 
 #endif

@@ -14,14 +14,19 @@
 
 #define BLOCKING_US 5000
 
-bool rr_block_prepare(int fd)
+bool rr_block_limit(int fd)
 {
 	const struct timeval limit = { .tv_usec = BLOCKING_US };
-	int flags = fcntl(fd, F_GETFL);
 
 	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
-	       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 && flags >= 0 &&
-	       fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
+	       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0;
+}
+
+bool rr_block_prepare(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return rr_block_limit(fd) && flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
 /* Waits for the socket, a due time, or a wake-up. */
@@ -29,7 +34,7 @@ static void wait_for(struct rr_worker *t, struct wp_stream *s)
 {
 	struct rr_conn *c = &rr_ctx(s)->conn;
 	/* After a stop wake_fd is readable for good. */
-	bool stoppable = rr_ends_by_stop(t, s) && !t->stop_noted;
+	bool stoppable = t->protocol->ends_by_stop && !t->stop_noted;
 	struct pollfd p[2] = {
 		{ .fd = c->fd, .events = (short)c->events },
 		{ .fd = stoppable ? t->w->wake_fd : t->w->abort_fd, .events = POLLIN },
@@ -62,7 +67,7 @@ void rr_block_run(struct rr_worker *t)
 			rr_on_time(t);
 		if (wp_stream_ended(s))
 			return;
-		if (x->conn.would_block || (rr_asks(s) && x->under_way == 0)) {
+		if (x->conn.would_block || (t->open_loop && x->under_way == 0)) {
 			wait_for(t, s);
 			rr_on_time(t);
 		}

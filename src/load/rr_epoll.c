@@ -44,9 +44,8 @@ static void stop_streams(struct rr_worker *t)
 	struct wp_worker *w = t->w;
 
 	rr_note_stop(t);
-	for (size_t i = 0; i < w->n_streams; i++)
-		if (rr_ends_by_stop(t, w->streams[i]))
-			turn_of(t, w->streams[i]);
+	for (size_t i = 0; t->protocol->ends_by_stop && i < w->n_streams; i++)
+		turn_of(t, w->streams[i]);
 }
 
 static void run(struct rr_worker *t, bool spin)
@@ -64,7 +63,10 @@ static void run(struct rr_worker *t, bool spin)
 			if (!c) /* the wake-up */
 				continue;
 			c->happened = events[i].events;
-			turn_of(t, c->s);
+			if (c == &rr_ctx(c->s)->conn)
+				turn_of(t, c->s);
+			else
+				t->protocol->child(t, c);
 		}
 		if (!t->stop_noted && wp_worker_stopping(t->w))
 			stop_streams(t);

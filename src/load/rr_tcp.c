@@ -29,7 +29,7 @@ static int flush(struct rr_worker *t, struct wp_stream *s)
 		if (n < 0)
 			return -errno;
 		x->to_send -= (uint64_t)n;
-		if (rr_asks(s)) {
+		if (t->asks) {
 			wp_stream_add(s, (uint64_t)n);
 		} else {
 			rr_count_response(s, (uint64_t)n);
@@ -197,8 +197,12 @@ static enum rr_turn tcp_answer(struct rr_worker *t, struct wp_stream *s)
 	return RR_WAIT;
 }
 
-const struct rr_protocol rr_tcp = {
-	.ask = tcp_ask,
-	.answer = tcp_answer,
+const struct rr_protocol rr_tcp_ask = {
+	.turn = tcp_ask,
 	.begin = tcp_begin,
+	.ends_by_stop = true,
+};
+
+const struct rr_protocol rr_tcp_answer = {
+	.turn = tcp_answer,
 };

@@ -98,7 +98,7 @@ static int send_message(struct rr_worker *t, struct wp_stream *s, uint64_t len)
 		int error = errno;
 
 		if (n >= 0) {
-			if (rr_asks(s))
+			if (t->asks)
 				wp_stream_add(s, (uint64_t)n);
 			else
 				rr_count_response(s, (uint64_t)n);
@@ -470,7 +470,7 @@ int rr_udp_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err
 	/* One of the two fits; without either, drops on the way out are not seen. */
 	(void)setsockopt(s->fd, IPPROTO_IP, IP_RECVERR, &(int) { 1 }, sizeof(int));
 	(void)setsockopt(s->fd, IPPROTO_IPV6, IPV6_RECVERR, &(int) { 1 }, sizeof(int));
-	if (!rr_asks(s))
+	if (s->role != WP_STREAM_SENDS)
 		return 0;
 	x->slots = aligned_alloc(64, p->outstanding * sizeof(*x->slots));
 	if (!x->slots)
@@ -482,20 +482,26 @@ int rr_udp_open(struct wp_stream *s, const struct wp_plan *p, struct wp_err *err
 	return 0;
 }
 
-void rr_udp_prepare(struct rr_worker *t)
+static int udp_prepare(struct rr_worker *t)
 {
 	size_t request = id_room(t->request_bytes), response = id_room(t->response_bytes);
 
 	t->id_bytes = (unsigned)(request < response ? request : response);
 	while (1u << t->slot_bits < t->outstanding)
 		t->slot_bits++;
+	return 0;
 }
 
-const struct rr_protocol rr_udp = {
-	.ask = udp_ask,
-	.answer = udp_answer,
+const struct rr_protocol rr_udp_ask = {
+	.turn = udp_ask,
 	.begin = udp_begin,
 	.on_time = udp_on_time,
 	.ended = udp_ended,
-	.server_ends_by_stop = true,
+	.prepare = udp_prepare,
+	.ends_by_stop = true,
+};
+
+const struct rr_protocol rr_udp_answer = {
+	.turn = udp_answer,
+	.ends_by_stop = true,
 };

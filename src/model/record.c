@@ -109,6 +109,28 @@ void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs)
 	mine->n_peer_intervals = theirs->n_intervals;
 }
 
+void wp_flow_settle_losses(struct wp_flow *f)
+{
+	bool here = !first_host_sends(f);
+	struct wp_interval *rows = here ? f->intervals : f->peer_intervals;
+	size_t n_rows = here ? f->n_intervals : f->n_peer_intervals;
+	struct wp_flow_end *r = &f->received;
+	double once, missed;
+
+	if (!wp_has(f->sent.all_packets) || !wp_has(r->all_packets) || !wp_has(r->all_lost))
+		return;
+	/* Without sequence numbers there are no duplicates that one could know of. */
+	once = r->all_packets.v - wp_num_or(r->all_duplicated, 0) - wp_num_or(r->all_late, 0);
+	missed = f->sent.all_packets.v - once - r->all_lost.v;
+	if (missed <= 0)
+		return;
+	r->all_lost.v += missed;
+	if (wp_has(r->lost))
+		r->lost.v += missed;
+	if (n_rows && wp_has(rows[n_rows - 1].lost))
+		rows[n_rows - 1].lost.v += missed;
+}
+
 int wp_inventory_copy(const struct wp_inventory *from, struct wp_inventory *ret,
 		      struct wp_pool *pool)
 {

@@ -316,6 +316,10 @@ const struct wp_host *wp_flow_receiver(const struct wp_run *run, const struct wp
  * (the sender's congestion control, ...) is filled in; nothing that is there is overwritten.
  * Strings are borrowed: both must live in the same pool. */
 void wp_flow_merge_peer(struct wp_flow *mine, const struct wp_flow *theirs);
+/* Datagrams, with both ends complete: what was lost is what the sender sent and the receiver did not get once. A receiver
+ * that got no end marker does not know of losses after the newest datagram that came; they were at the end of the measured
+ * window, so its last row and both totals get them. */
+void wp_flow_settle_losses(struct wp_flow *flow);
 /* Writes the percentiles, the buckets and so on of `h` (nanoseconds); -ENOMEM. */
 int wp_histogram_from(const struct wp_hist *h, const char *name, struct wp_histogram *ret,
 		      struct wp_pool *pool) WP_MUST_USE;

@@ -442,6 +442,58 @@ static void the_other_end_completes_a_flow(void **state)
 	assert_ptr_equal(mine.peer_intervals, &row);
 }
 
+/* Ten of 100 never came, the last four after everything else: the receiver counts six. */
+static void losses_at_the_very_end_are_settled(void **state)
+{
+	(void)state;
+	for (int here = 0; here < 2; here++) {
+		struct wp_interval rows[2] = { { .lost = wp_num(7) }, { .lost = wp_num(-2) } };
+		struct wp_flow f = { .role = here ? "receiver" : "sender",
+				     .sent.all_packets = wp_num(100),
+				     .received = { .all_packets = wp_num(95),
+						   .all_duplicated = wp_num(3),
+						   .all_late = wp_num(2),
+						   .all_lost = wp_num(6),
+						   .lost = wp_num(5) } };
+		struct wp_flow before;
+
+		if (here) {
+			f.intervals = rows;
+			f.n_intervals = 2;
+		} else {
+			f.peer_intervals = rows;
+			f.n_peer_intervals = 2;
+		}
+		wp_flow_settle_losses(&f);
+		assert_true(f.received.all_lost.v == 10 && f.received.lost.v == 9);
+		assert_true(rows[0].lost.v == 7 && rows[1].lost.v == 2);
+		before = f;
+		wp_flow_settle_losses(&f); /* once and for all */
+		assert_memory_equal(&f, &before, sizeof(f));
+	}
+}
+
+static void what_is_no_loss_is_not_settled(void **state)
+{
+	struct wp_flow tcp = { .role = "sender",
+			       .sent.all_packets = wp_num(100),
+			       .received.all_packets = wp_num(90),
+			       .received.all_lost = wp_absent("not counted by TCP") };
+	struct wp_flow more = { .role = "sender", /* duplicates that have no number */
+				.sent.all_packets = wp_num(100),
+				.received.all_packets = wp_num(120),
+				.received.all_lost = wp_num(0) };
+	struct wp_flow alone = { .role = "sender", .sent.all_packets = wp_num(100) };
+
+	(void)state;
+	wp_flow_settle_losses(&tcp);
+	assert_false(wp_has(tcp.received.all_lost));
+	wp_flow_settle_losses(&more);
+	assert_true(more.received.all_lost.v == 0);
+	wp_flow_settle_losses(&alone);
+	assert_false(wp_has(alone.received.all_lost));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +506,8 @@ int main(void)
 		cmocka_unit_test(a_long_series_is_folded_and_loses_nothing),
 		cmocka_unit_test(a_day_of_the_shortest_rows_fits_into_sixteen),
 		cmocka_unit_test(the_other_end_completes_a_flow),
+		cmocka_unit_test(losses_at_the_very_end_are_settled),
+		cmocka_unit_test(what_is_no_loss_is_not_settled),
 		cmocka_unit_test(stream_limits_add_up),
 		cmocka_unit_test(bad_plans_get_a_sentence),
 	};

@@ -64,9 +64,8 @@ static void fake_end(struct fake *f)
 #define READY   "{\"type\":\"ready\"}\n"
 #define STARTED "{\"type\":\"started\"}\n"
 
-static int try_connect(struct fake *f, struct wp_err *err)
+static int try_plan(struct fake *f, struct wp_plan plan, struct wp_err *err)
 {
-	struct wp_plan plan = small_plan(WP_FORWARD, 1, 1000);
 	struct wp_peer_target target = { .host = "127.0.0.1", .timeout_ns = 500 * WP_NS_PER_MS };
 	struct wp_peer_session *s = NULL;
 	int r;
@@ -77,6 +76,37 @@ static int try_connect(struct fake *f, struct wp_err *err)
 	assert_null(s);
 	fake_end(f);
 	return r;
+}
+
+static int try_connect(struct fake *f, struct wp_err *err)
+{
+	return try_plan(f, small_plan(WP_FORWARD, 1, 1000), err);
+}
+
+static void an_older_server_is_asked_for_what_it_knows_only(void **state)
+{
+	static const char *const lines[] = { HELLO, NULL };
+	struct fake f = { .lines = lines, .stays = true };
+	struct wp_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(try_plan(&f, small_udp_plan(WP_FORWARD, 1, 1000), &err), -EOPNOTSUPP);
+	assert_string_equal(err.msg, "the server can't run a udp test");
+}
+
+/* It takes the datagrams but is never ready. */
+static void a_server_that_is_never_ready_is_given_up(void **state)
+{
+	static const char *const lines[] = { "{\"type\":\"hello\",\"protocol\":1,\"version\":\"9\","
+					     "\"caps\":[\"udp\"]}\n",
+					     ACCEPT "{\"type\":\"error\",\"says\":\"none came\"}\n",
+					     NULL };
+	struct fake f = { .lines = lines, .stays = true };
+	struct wp_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(try_plan(&f, small_udp_plan(WP_FORWARD, 3, 3000), &err), -ECONNABORTED);
+	assert_string_equal(err.msg, "none came");
 }
 
 static void bad_servers_get_a_sentence(void **state)
@@ -269,6 +299,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_servers_get_a_sentence),
+		cmocka_unit_test(an_older_server_is_asked_for_what_it_knows_only),
+		cmocka_unit_test(a_server_that_is_never_ready_is_given_up),
 		cmocka_unit_test(an_endless_line_is_refused),
 		cmocka_unit_test(nobody_listens_is_said),
 		cmocka_unit_test(a_missing_key_file_is_said),

@@ -85,7 +85,7 @@ static void *harness_main(void *arg)
 	return NULL;
 }
 
-/* `config` may be NULL; its bind_host, port and callbacks are replaced. */
+/* `config` may be NULL; its bind_host and callbacks are replaced. */
 static MAYBE_UNUSED void harness_start(struct harness *h, const struct wp_server_config *config)
 {
 	memset(h, 0, sizeof(*h));
@@ -95,7 +95,6 @@ static MAYBE_UNUSED void harness_start(struct harness *h, const struct wp_server
 	pthread_cond_init(&h->changed, NULL);
 	h->stop_fd = eventfd(0, EFD_CLOEXEC);
 	h->config.bind_host = "127.0.0.1";
-	h->config.port = 0;
 	h->config.stop_fd = h->stop_fd;
 	h->config.on_event = harness_event;
 	h->config.arg = h;

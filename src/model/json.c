@@ -237,6 +237,10 @@ json_t *wp_flow_to_json(const struct wp_flow *f)
 	json_object_set_new(obj, "peer_intervals",
 			    rows(WP_SCOPE_INTERVAL, f->peer_intervals, f->n_peer_intervals,
 				 sizeof(*f->intervals)));
+	if (f->n_pauses)
+		json_object_set_new(
+			obj, "pauses",
+			rows(WP_SCOPE_PAUSE, f->pauses, f->n_pauses, sizeof(*f->pauses)));
 	json_object_set_new(obj, "sent", fields(WP_SCOPE_END, &f->sent));
 	json_object_set_new(obj, "received", fields(WP_SCOPE_END, &f->received));
 	return obj;
@@ -600,6 +604,9 @@ int wp_flow_from_json(const json_t *json, struct wp_flow *ret, struct wp_pool *p
 		r = get_rows(json, "peer_intervals", WP_SCOPE_INTERVAL, WP_MAX_INTERVAL_ROWS,
 			     sizeof(*ret->intervals), pool, &ret->peer_intervals,
 			     &ret->n_peer_intervals, err);
+	if (!r)
+		r = get_rows(json, "pauses", WP_SCOPE_PAUSE, WP_MAX_PAUSES, sizeof(*ret->pauses),
+			     pool, &ret->pauses, &ret->n_pauses, err);
 	if (!r && sent)
 		r = wp_fields_from_json(WP_SCOPE_END, sent, &ret->sent, pool, err);
 	if (!r && received)

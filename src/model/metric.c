@@ -86,6 +86,17 @@ const struct wp_metric wp_metrics[] = {
 	GO(limit_transactions, "", WP_NEITHER, "command line", "rr: transactions to make"),
 	GO(response_timeout_s, "s", WP_NEITHER, "command line",
 	   "rr over UDP: a response this late is lost"),
+	LO(file_type, "fstat(2)",
+	   "write: null device, device, file, pipe, socket, terminal or block device"),
+	LO(fsync_policy, "command line",
+	   "write: fsync(2) never, at the end, after each write or bytes"),
+	GO(fsync_bytes, "bytes", WP_NEITHER, "command line",
+	   "write: fsync(2) whenever so many are written"),
+	GO(file_size_bytes, "bytes", WP_NEITHER, "command line",
+	   "write: the file is begun again after so many; null = it grows"),
+	MO("direct", direct, "bool", WP_GAUGE, WP_NEITHER, "command line", "write: O_DIRECT"),
+	MO("o_sync", o_sync, "bool", WP_GAUGE, WP_NEITHER, "command line", "write: O_SYNC"),
+	GO(pipe_bytes, "bytes", WP_NEITHER, "F_GETPIPE_SZ", "write: what the pipe holds"),
 	LO(with, "command line", "protocol of the request/response test beside the load (--with)"),
 	GO(with_rate_hz, "1/s", WP_NEITHER, "command line", "its requests a second"),
 	GO(idle_s, "s", WP_NEITHER, "command line", "how long it ran alone before the load"),
@@ -278,6 +289,13 @@ const struct wp_metric wp_metrics[] = {
 	GO(connections, "", WP_NEITHER, "command line", "rr: connections that this flow sums up"),
 	GO(connection_fairness, "", WP_HIGHER, "Jain, Chiu, Hawe 1984",
 	   "rr: fairness over the connections' transactions: 1 = all equal, 1/n = one has all"),
+	CO(pauses_left_out, "", WP_LOWER, "measured",
+	   "write: long pauses that came too fast to be looked at"),
+	LO(taker, "command line", "write: the command that was fed (--to)"),
+	GO(taker_exit, "", WP_NEITHER, "waitid(2)",
+	   "write: its exit status; 128 + the number of the signal that ended it"),
+	GO(taker_end_s, "s", WP_LOWER, "CLOCK_MONOTONIC",
+	   "write: how long it went on after the end of its input"),
 #undef S
 #undef SCOPE
 #define S     wp_interval
@@ -322,6 +340,15 @@ const struct wp_metric wp_metrics[] = {
 	GO(latency_p50_us, "us", WP_LOWER, HIST, "median of the transactions"),
 	GO(latency_p99_us, "us", WP_LOWER, HIST, "99 % of the transactions took no longer"),
 	GO(latency_max_us, "us", WP_LOWER, HIST, "longest transaction"),
+	GO(on_cpu_pct, "%", WP_NEITHER, "CPU clock of the thread", "the writing thread ran"),
+	GO(run_delay_pct, "%", WP_LOWER, SCHED, "it was able to run and waited for a CPU"),
+	GO(taker_wait_pct, "%", WP_LOWER, "time in poll(2)",
+	   "it waited for room in the pipe, socket or terminal"),
+	GO(sync_pct, "%", WP_LOWER, "time in fsync(2)", "it waited for the disk in fsync(2)"),
+	GO(paced_pct, "%", WP_NEITHER, "pacer", "it slept because no write was due"),
+	GO(steal_pct, "%", WP_LOWER, STAT, "the hypervisor took its CPU"),
+	GO(longest_us, "us", WP_LOWER, "CLOCK_MONOTONIC",
+	   "longest time without a completed write, as far as it reaches into the interval"),
 #undef S
 #undef SCOPE
 #define S     wp_flow_end
@@ -360,6 +387,11 @@ const struct wp_metric wp_metrics[] = {
 	CO(all_late, "packets", WP_LOWER, SEQUENCE, "very late, with the warm-up"),
 	CO(all_socket_drops, "packets", WP_LOWER, "SO_RXQ_OVFL", "likewise"),
 	CO(all_send_drops, "packets", WP_LOWER, "ENOBUFS with IP_RECVERR", "likewise"),
+	CO(syncs, "", WP_NEITHER, "application", "write: calls of fsync(2)"),
+	GO(taker_wait_pct, "%", WP_LOWER, "time in poll(2)",
+	   "write: the thread waited for room in the pipe, socket or terminal"),
+	GO(sync_pct, "%", WP_LOWER, "time in fsync(2)", "write: it was in fsync(2)"),
+	GO(paced_pct, "%", WP_NEITHER, "pacer", "write: it slept because no write was due"),
 #undef S
 #undef SCOPE
 #define S     wp_total
@@ -563,6 +595,48 @@ const struct wp_metric wp_metrics[] = {
 	  "an interrupt of the interface that the stream uses"),
 #undef S
 #undef SCOPE
+#define S     wp_pause_view
+#define SCOPE WP_SCOPE_PAUSE
+	L(what, "",
+	  "write: between two completed writes; fsync; late: woken after a write was due"),
+	L(cause, "explain", "what held the thread up; docs/rules.md"),
+	L(says, "explain", "the same as a sentence"),
+	G(start_s, "s", WP_NEITHER, "CLOCK_MONOTONIC", "start, from the start of the test"),
+	G(length_us, "us", WP_LOWER, "CLOCK_MONOTONIC", "length"),
+	G(offset_bytes, "bytes", WP_NEITHER, "application", "written before it"),
+	G(cpu, "", WP_NEITHER, "sched_getcpu(3)", "where the thread was afterwards"),
+	G(run_us, "us", WP_NEITHER, "CPU clock of the thread", "of it, the thread ran"),
+	G(run_delay_us, "us", WP_LOWER, SCHED, "... was able to run and waited for a CPU"),
+	G(taker_wait_us, "us", WP_LOWER, "time in poll(2)",
+	  "... waited for room at the other side"),
+	C(voluntary_switches, "", WP_NEITHER, "getrusage(2)",
+	  "times that the thread went to sleep"),
+	C(involuntary_switches, "", WP_LOWER, "getrusage(2)",
+	  "times that the CPU was taken from it"),
+	C(samples, "", WP_NEITHER, "observed", "readings within it"),
+	L(state, "/proc/PID/task/TID/stat", "the thread in most of them: R, S, D or T"),
+	L(waited_in, "/proc/PID/task/TID/wchan", "kernel function in which it slept"),
+	G(steal_us, "us", WP_LOWER, STAT, "taken from that CPU by the hypervisor"),
+	G(irq_us, "us", WP_LOWER, STAT, "interrupts on that CPU"),
+	G(softirq_us, "us", WP_LOWER, STAT, "softirqs on that CPU"),
+	L(ran_there, "/proc/PID/schedstat", "task that had most of that CPU"),
+	G(ran_there_pct, "%", WP_NEITHER, "/proc/PID/schedstat",
+	  "of the time between the readings of all tasks before and after"),
+	G(throttled_us, "us", WP_LOWER, "cpu.stat", "the control group's CPU quota was used up"),
+	G(unseen_us, "us", WP_LOWER, "CLOCK_MONOTONIC",
+	  "longest time in which whyperf did not look, though it did not wait for a CPU"),
+	L(taker, "/proc/PID/fd", "process that reads the other end"),
+	L(taker_state, "/proc/PID/stat", "its state in most readings"),
+	L(taker_waited_in, "/proc/PID/wchan", "kernel function in which it slept"),
+	G(taker_run_pct, "%", WP_NEITHER, "/proc/PID/schedstat", "of the pause, it ran"),
+	G(taker_delay_pct, "%", WP_LOWER, "/proc/PID/schedstat", "... waited for a CPU"),
+	G(io_pressure_pct, "%", WP_LOWER, "/proc/pressure/io", "some task waited for storage"),
+	G(memory_pressure_pct, "%", WP_LOWER, "/proc/pressure/memory",
+	  "some task waited for memory"),
+	G(dirty_bytes, "bytes", WP_NEITHER, "/proc/meminfo", "not yet written to disk, largest"),
+	G(writeback_bytes, "bytes", WP_NEITHER, "/proc/meminfo", "on the way to it, largest"),
+#undef S
+#undef SCOPE
 };
 
 const size_t wp_n_metrics = sizeof(wp_metrics) / sizeof(wp_metrics[0]);
@@ -594,6 +668,7 @@ const char *wp_scope_name(enum wp_scope scope)
 		[WP_SCOPE_STALL_VIEW] = "stall_view",
 		[WP_SCOPE_STALL_READING] = "stall_reading",
 		[WP_SCOPE_STALL_LINE] = "stall_line",
+		[WP_SCOPE_PAUSE] = "pause",
 	};
 
 	return scope < WP_SCOPE_N ? names[scope] : "?";

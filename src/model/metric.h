@@ -30,6 +30,7 @@ enum wp_scope {
 	WP_SCOPE_STALL_VIEW,    /* struct wp_stall_view: as one end saw it */
 	WP_SCOPE_STALL_READING, /* struct wp_stall_reading */
 	WP_SCOPE_STALL_LINE,    /* struct wp_stall_line: an interrupt or softirq on a CPU */
+	WP_SCOPE_PAUSE,         /* struct wp_pause_view */
 	WP_SCOPE_N,
 };
 

@@ -325,6 +325,18 @@ static void rr_to_test(const struct wp_plan *p, struct wp_test *t)
 	t->busy_poll_us = or_absent(p->busy_poll_us, "off");
 }
 
+static void write_to_test(const struct wp_plan *p, struct wp_test *t)
+{
+	static const char *const policies[] = { "never", "end", "each", "bytes" };
+	static const char no_socket[] = "not a socket of ours";
+
+	t->fsync_policy = policies[p->sync];
+	if (p->sync == WP_SYNC_BYTES)
+		t->fsync_bytes = wp_num((double)p->sync_bytes);
+	t->file_size_bytes = or_absent((double)p->wrap_bytes, "it is not begun again");
+	t->window_bytes = t->mss_bytes = t->dscp = t->nodelay = wp_absent(no_socket);
+}
+
 void wp_plan_to_test(const struct wp_plan *p, struct wp_run *run)
 {
 	struct wp_test *t = &run->test;
@@ -352,6 +364,8 @@ void wp_plan_to_test(const struct wp_plan *p, struct wp_run *run)
 		udp_to_test(p, t);
 	if (!strcmp(p->kind, "rr"))
 		rr_to_test(p, t);
+	if (!strcmp(p->kind, "write"))
+		write_to_test(p, t);
 }
 
 const char *wp_direction_name(enum wp_direction d)

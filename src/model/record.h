@@ -16,6 +16,7 @@
 
 #include "base/pool.h"
 #include "model/num.h"
+#include "model/pause.h"
 #include "model/stall.h"
 #include "stats/hist.h"
 
@@ -53,6 +54,11 @@ struct wp_test {
 	const char *wait;     /* rr: auto | block | epoll | spin */
 	struct wp_num request_bytes, response_bytes, connect, outstanding, rate_hz,
 		limit_transactions, response_timeout_s;
+	/* write */
+	const char *
+		file_type; /* null device | device | file | pipe | socket | terminal | block device */
+	const char *fsync_policy; /* never | end | each | bytes */
+	struct wp_num fsync_bytes, file_size_bytes, direct, o_sync, pipe_bytes;
 	const char *with; /* --with: protocol of the request/response test beside the load */
 	struct wp_num with_rate_hz, idle_s;
 };
@@ -181,6 +187,10 @@ struct wp_interval {
 	struct wp_num shortfall_packets;
 	/* Transactions */
 	struct wp_num transactions, timeouts, latency_p50_us, latency_p99_us, latency_max_us;
+	/* Writes: of the interval's wall time, what the thread did; steal_pct: of its CPU */
+	struct wp_num on_cpu_pct, run_delay_pct, taker_wait_pct, sync_pct, paced_pct, steal_pct;
+	struct wp_num
+		longest_us; /* without a completed write, as far as it reaches into the interval */
 };
 
 struct wp_flow_end {
@@ -201,6 +211,8 @@ struct wp_flow_end {
 	struct wp_num shortfall_packets;
 	/* Transactions: completed, and for UDP those without a response in time */
 	struct wp_num transactions, timeouts;
+	/* Writes: fsync(2) calls, and shares of the window's wall time */
+	struct wp_num syncs, taker_wait_pct, sync_pct, paced_pct;
 	struct wp_num all_lost, all_socket_drops, all_send_drops, all_duplicated,
 		all_late; /* with the warm-up */
 };
@@ -225,6 +237,13 @@ struct wp_flow {
 	size_t n_intervals;
 	struct wp_interval *peer_intervals;
 	size_t n_peer_intervals;
+	struct wp_pause_view *pauses; /* writes: the longest, by length; at most WP_MAX_PAUSES */
+	size_t n_pauses;
+	struct wp_num pauses_left_out; /* they came too fast to be looked at */
+	const char *taker;             /* the command that was fed (--to) */
+	struct wp_num
+		taker_exit; /* its exit status; 128 + the number of the signal that ended it */
+	struct wp_num taker_end_s; /* how long it went on after the end of its input */
 	struct wp_flow_end sent, received;
 };
 

@@ -72,6 +72,13 @@ struct wp_interval wp_interval_fold(const struct wp_interval *a, const struct wp
 		f.latency_p50_us = f.latency_p99_us =
 			wp_absent("rows were joined: percentiles of two rows can't be");
 	f.latency_max_us = greater(a->latency_max_us, b->latency_max_us);
+	f.longest_us = greater(a->longest_us, b->longest_us);
+	f.on_cpu_pct = weighted(a->on_cpu_pct, b->on_cpu_pct, wa, wb);
+	f.run_delay_pct = weighted(a->run_delay_pct, b->run_delay_pct, wa, wb);
+	f.taker_wait_pct = weighted(a->taker_wait_pct, b->taker_wait_pct, wa, wb);
+	f.sync_pct = weighted(a->sync_pct, b->sync_pct, wa, wb);
+	f.paced_pct = weighted(a->paced_pct, b->paced_pct, wa, wb);
+	f.steal_pct = weighted(a->steal_pct, b->steal_pct, wa, wb);
 	f.bits_per_second = wa + wb > 0 && wp_has(f.bytes) ? wp_num(f.bytes.v * 8 / (wa + wb))
 							   : b->bits_per_second;
 	f.busy_pct = weighted(a->busy_pct, b->busy_pct, wa, wb);

@@ -166,6 +166,9 @@ static void a_record_survives_json(void **state)
 	run.flows->intervals = wp_pool_calloc(&run.pool, 2, sizeof(struct wp_interval));
 	run.flows->n_intervals = 2;
 	fill_scope(WP_SCOPE_INTERVAL, &run.flows->intervals[1], &run.pool);
+	run.flows->pauses = wp_pool_calloc(&run.pool, 1, sizeof(struct wp_pause_view));
+	run.flows->n_pauses = 1;
+	fill_scope(WP_SCOPE_PAUSE, run.flows->pauses, &run.pool);
 	run.findings = wp_pool_calloc(&run.pool, 1, sizeof(*run.findings));
 	run.n_findings = 1;
 	run.findings[0] =

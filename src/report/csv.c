@@ -171,6 +171,13 @@ static void put_histogram(const struct table *t)
 			put_row(t, t->run->hosts[i].role, NULL, &t->run->hosts[i].histograms[k]);
 }
 
+static void put_pause(const struct table *t)
+{
+	for (size_t i = 0; i < t->run->n_flows; i++)
+		for (size_t k = 0; k < t->run->flows[i].n_pauses; k++)
+			put_row(t, t->run->flows[i].id, NULL, &t->run->flows[i].pauses[k]);
+}
+
 static void put_stall(const struct table *t)
 {
 	for (size_t i = 0; i < t->run->n_stalls; i++)
@@ -217,6 +224,7 @@ static const struct {
 	[WP_SCOPE_TOTAL] = { { NULL }, put_total },
 	[WP_SCOPE_LEDGER] = { { NULL }, put_ledger },
 	[WP_SCOPE_HISTOGRAM] = { { "host" }, put_histogram },
+	[WP_SCOPE_PAUSE] = { { "flow" }, put_pause },
 	[WP_SCOPE_STALL] = { { NULL }, put_stall },
 	[WP_SCOPE_STALL_VIEW] = { { "host" }, put_stall_view },
 	[WP_SCOPE_STALL_READING] = { { "host", "stall" }, put_stall_parts },
@@ -247,6 +255,10 @@ static bool has_rows(const struct wp_run *run, enum wp_scope scope)
 
 	if (scope == WP_SCOPE_STALL)
 		return run->n_stalls > 0;
+	for (size_t i = 0; scope == WP_SCOPE_PAUSE && i < run->n_flows; i++)
+		n += run->flows[i].n_pauses;
+	if (scope == WP_SCOPE_PAUSE)
+		return n > 0;
 	for (size_t i = 0; i < run->n_hosts; i++)
 		n += is_of_stalls(scope)            ? run->hosts[i].n_stalls
 		     : scope == WP_SCOPE_CPU        ? run->hosts[i].n_cpus

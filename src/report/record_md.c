@@ -49,6 +49,7 @@ static const char top[] =
 	"| `hosts[].stalls` | with `--stall`: when progress stopped, as this end saw it, with `readings` and `lines` of the first ones; one of role `process` says that this process did not run |\n"
 	"| `flows` | one a connection; rr: one that sums up all connections |\n"
 	"| `flows[].intervals` | rows of hosts[0]'s end; `peer_intervals`: of the other |\n"
+	"| `flows[].pauses` | write: the longest stretches in which no write was completed, at most 16, the longest first |\n"
 	"| `flows[].sent`, `flows[].received` | totals at the sender and at the receiver |\n"
 	"| `total` | sums over flows |\n"
 	"| `ledger` | packets handed in, delivered, lost at each stage, and the rest |\n"
@@ -77,6 +78,7 @@ static const struct {
 	{ WP_SCOPE_TOTAL, "The whole", "total" },
 	{ WP_SCOPE_LEDGER, "The packet ledger", "ledger" },
 	{ WP_SCOPE_HISTOGRAM, "A distribution", "hosts[].histograms[]" },
+	{ WP_SCOPE_PAUSE, "A pause of a writer", "flows[].pauses[]" },
 	{ WP_SCOPE_STALL, "A stall", "stalls[]" },
 	{ WP_SCOPE_STALL_VIEW, "A stall as one end saw it", "hosts[].stalls[]" },
 	{ WP_SCOPE_STALL_READING, "Counters around a stall", "hosts[].stalls[].readings[]" },

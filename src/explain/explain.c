@@ -73,6 +73,8 @@ static void ask(struct verdict *v, const struct wp_facts *f, const char *directi
 	for (size_t i = 0; i < wp_n_rules; i++) {
 		struct wp_finding finding = { .rule = wp_rules[i].name };
 
+		if (!(wp_rules[i].kinds & f->kind))
+			continue;
 		switch (wp_rules[i].evaluate(f, &finding)) {
 		case WP_RULE_YES:
 			if (direction)
@@ -269,7 +271,7 @@ int wp_explain(struct wp_run *run)
 	run->findings = NULL;
 	run->n_findings = 0;
 	for (int forward = 1; forward >= 0; forward--) {
-		if (!wp_facts_gather(run, forward, &run->pool, &f))
+		if (!wp_facts_gather(run, forward, &run->pool, &f) || !f.kind)
 			continue;
 		of = any ? of : f;
 		any = true;
@@ -312,6 +314,16 @@ static void divide_wait(const struct wp_facts *f, struct wp_end_time *t)
 	double left = f->wait_pct.v, part;
 	bool slow_reader = wp_num_or(f->receiver.runnable_pct, 0) >= ENOUGH_CPU_PCT;
 
+	if (f->kind != WP_KIND_TCP) {
+		/* Datagrams wait for their time or for the device, a client for its response. */
+		bool asked = f->kind == WP_KIND_UDP && wp_has(f->run->test.target_bps);
+
+		t->peer_pct = wp_num(f->kind == WP_KIND_RR ? left : 0);
+		t->asked_pct = wp_num(asked ? left : 0);
+		t->path_pct = wp_num(f->kind == WP_KIND_UDP && !asked ? left : 0);
+		t->unexplained_pct = wp_num(0);
+		return;
+	}
 	if (!wp_has(f->busy_pct)) {
 		t->window_pct = t->path_pct = t->peer_pct = f->busy_pct;
 		t->asked_pct = f->busy_pct;
@@ -365,6 +377,7 @@ int wp_explain_time(const struct wp_run *run, size_t host, struct wp_end_time *r
 		t.sends = true;
 	else if (!wp_facts_gather(run, host != 0, &scratch, &f))
 		return -ENOENT;
+	t.answered = f.kind == WP_KIND_RR;
 	s = t.sends ? &f.sender : &f.receiver;
 	t.on_cpu_pct =
 		wp_has(s->on_cpu_pct) ? wp_num(at_most(s->on_cpu_pct.v, 100)) : s->on_cpu_pct;
@@ -416,7 +429,10 @@ void wp_end_time_format(const struct wp_end_time *t, char *out, size_t size)
 	put_part(&b, t->window_pct, "windows");
 	put_part(&b, t->asked_pct, "the rate asked for");
 	put_part(&b, t->path_pct, "the path");
-	put_part(&b, t->peer_pct, t->sends ? "the receiver" : "waiting for data");
+	put_part(&b, t->peer_pct,
+		 t->answered ? "the other end"
+		 : t->sends  ? "the receiver"
+			     : "waiting for data");
 	put_part(&b, t->unexplained_pct, "not explained");
 	snprintf(out, size, "%s", wp_buf_text(&b));
 }

@@ -33,6 +33,7 @@ int wp_explain(struct wp_run *run) WP_MUST_USE;
  * say. In a test of both directions it is the end's thread as a sender. */
 struct wp_end_time {
 	bool sends;
+	bool answered;               /* requests and responses: it waits for the other end's */
 	int cpu;                     /* the CPU that it ran on; -1 = not known or several */
 	struct wp_num on_cpu_pct;    /* executing, softirqs on top of it included */
 	struct wp_num run_queue_pct; /* able to run, waiting for a CPU */

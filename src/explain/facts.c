@@ -307,21 +307,33 @@ bool wp_facts_held(const struct wp_facts *f)
 	return wp_num_or(f->rwnd_limited_pct, 0) >= WP_LIMITED_PCT && !wp_facts_delayed_reader(f);
 }
 
+/* A record without a kind is of a version that knew TCP only. */
+static unsigned kind_of(const struct wp_run *run)
+{
+	const char *kind = run->test.kind;
+
+	if (!kind || !strcmp(kind, "tcp"))
+		return WP_KIND_TCP;
+	return !strcmp(kind, "udp") ? WP_KIND_UDP : !strcmp(kind, "rr") ? WP_KIND_RR : 0;
+}
+
 bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *pool,
 		     struct wp_facts *ret)
 {
 	struct wp_facts *f = ret;
 	const struct wp_flow *first;
 
-	*f = (struct wp_facts) { .run = run, .pool = pool };
+	*f = (struct wp_facts) { .run = run, .pool = pool, .kind = kind_of(run) };
 	f->n_rows = count_rows(f, forward, &first);
 	if (!first)
 		return false;
 	for (size_t i = 0; i < run->n_flows; i++)
 		f->n_flows += is_forward(&run->flows[i]) == forward;
-	look_at_side(run, wp_flow_sender(run, first), "sender", first->send_cpu,
-		     wp_absent("the CPU of the acknowledgements is not recorded"), &f->sender);
-	look_at_side(run, wp_flow_receiver(run, first), "receiver", first->receive_cpu,
+	look_at_side(run, wp_flow_sender(run, first), f->kind == WP_KIND_RR ? "client" : "sender",
+		     first->send_cpu, wp_absent("the CPU of the acknowledgements is not recorded"),
+		     &f->sender);
+	look_at_side(run, wp_flow_receiver(run, first),
+		     f->kind == WP_KIND_RR ? "server" : "receiver", first->receive_cpu,
 		     first->receive_softirq_cpu, &f->receiver);
 	f->congestion = first->congestion;
 	f->same_machine = run->n_hosts == 2 &&
@@ -335,11 +347,16 @@ bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *poo
 	f->one_cpu = f->same_machine && f->sender.stays && f->receiver.stays &&
 		     wp_has(f->sender.cpu) && wp_has(f->receiver.cpu) &&
 		     f->sender.cpu.v == f->receiver.cpu.v;
-	excuse(&f->sender, &f->receiver);
-	excuse(&f->receiver, &f->sender);
-	f->receiver.polls = run->test.receive_method &&
-			    !strncmp(run->test.receive_method, "discard", 7) &&
-			    (!run->test.direction || strcmp(run->test.direction, "both"));
+	if (f->kind != WP_KIND_UDP) { /* a sender of datagrams waits for nobody */
+		excuse(&f->sender, &f->receiver);
+		excuse(&f->receiver, &f->sender);
+	}
+	f->sender.polls =
+		f->kind == WP_KIND_RR && run->test.wait && !strcmp(run->test.wait, "spin");
+	f->receiver.polls =
+		f->sender.polls ||
+		(run->test.receive_method && !strncmp(run->test.receive_method, "discard", 7) &&
+		 (!run->test.direction || strcmp(run->test.direction, "both")));
 	f->wait_pct = f->sender.runnable_pct;
 	if (wp_has(f->wait_pct))
 		f->wait_pct.v = f->wait_pct.v < 100 ? 100 - f->wait_pct.v : 0;

@@ -15,8 +15,10 @@
 #define WP_NEAR_FULL_PCT    90.0
 #define WP_DELAY_PCT        5.0  /* waiting for a CPU: worth saying */
 #define WP_DELAY_MAIN_PCT   25.0 /* ... and the main thing */
+#define WP_DELAY_RR_PCT     15.0 /* ... of threads that are woken up for each transaction */
 #define WP_LIMITED_PCT      20.0 /* rwnd_limited, sndbuf_limited of busy time: a cause */
 #define WP_LIMITED_NOTE_PCT 5.0
+#define WP_UDP_LOSS_SHARE   0.001  /* of the datagrams: the receiver is too slow */
 #define WP_LOSS_SHARE       0.0005 /* of the segments: below it loss limits nothing here */
 #define WP_ZERO_RTT_US      200.0 /* min_rtt of a path without distance: loopback, veth, one switch */
 #define WP_SMALL_CALL_BYTES 8192.0 /* below it the call costs more than the copy */
@@ -25,10 +27,17 @@
 #define WP_SELF_PCT         1.0 /* the sampler, of one CPU */
 #define WP_SLOW_CLOCK_NS    200.0
 
+/* What a test moved, as bits of wp_rule.kinds. Names in the order of put_kinds() in rules.c. */
+enum wp_fact_kind {
+	WP_KIND_TCP = 1 << 0, /* a byte stream */
+	WP_KIND_UDP = 1 << 1, /* datagrams */
+	WP_KIND_RR = 1 << 2,  /* requests and responses: the client's end is the sender */
+};
+
 struct wp_side {
 	const struct wp_host *host;         /* NULL: not in the record */
 	const struct wp_host *cpus;         /* the host whose cpus[] cover this side; NULL = none */
-	const char *word;                   /* "sender" | "receiver" */
+	const char *word;                   /* "sender" | "receiver"; rr: "client" | "server" */
 	const struct wp_thread_use *thread; /* busiest: CPU time plus run delay; NULL = not known */
 	size_t n_threads,
 		n_full; /* n_full: those that are able to run WP_NEAR_FULL_PCT of the time */
@@ -36,9 +45,9 @@ struct wp_side {
 	struct wp_num runnable_pct; /* the two together */
 	double excused_pct; /* it was blocked while the other end waited for a CPU that others use: at most so long, so
 			       it may have been blocked by nothing else */
-	bool polls; /* a receiver that asks for data without sleeping: its CPU is busy in any case */
-	struct wp_num cpu;            /* where that thread runs */
-	bool stays;                   /* it did not move between CPUs */
+	bool polls;        /* it asks for data without sleeping: its CPU is busy in any case */
+	struct wp_num cpu; /* where that thread runs */
+	bool stays;        /* it did not move between CPUs */
 	const struct wp_cpu_use *use; /* of that CPU; NULL = not known */
 	struct wp_num call_bytes;     /* bytes a system call */
 	struct wp_num rx_cpu; /* the CPU that processes the packets which this side receives */
@@ -47,6 +56,7 @@ struct wp_side {
 struct wp_facts {
 	const struct wp_run *run;
 	struct wp_pool *pool; /* for texts */
+	unsigned kind;        /* one of enum wp_fact_kind; 0 = of no rule */
 	struct wp_side sender, receiver;
 	bool same_machine;
 	bool local_delivery; /* veth or lo: the peer's receive path runs on the sending CPU */
@@ -98,6 +108,13 @@ struct wp_num wp_facts_lost(const struct wp_facts *f);
 bool wp_facts_held(const struct wp_facts *f);
 /* rate x round trip of a flow, in bytes; absent where either is. */
 struct wp_num wp_facts_bdp_bytes(const struct wp_facts *f);
+
+/* UDP (rule_udp.c): share of the datagrams, 0..1, that the receiver's own socket buffer lost. */
+double wp_facts_socket_loss(const struct wp_facts *f);
+/* UDP: likewise of all that was refused or is missing. */
+double wp_facts_datagram_loss(const struct wp_facts *f);
+/* UDP: a rate was asked for and reached: no CPU is the limit. */
+bool wp_facts_paced(const struct wp_facts *f);
 
 /* A CPU of that side with less than half of its time busy, other than `not`; -1 = none. */
 int wp_side_free_cpu(const struct wp_side *s, int not_this, int nor_this);

@@ -77,7 +77,11 @@ static void softirq_text(const struct wp_facts *f, const struct wp_side *s, char
 		here = wp_has(s->cpu) && (int)f->receiver.rx_cpu.v == (int)s->cpu.v;
 	if (!here)
 		return;
-	if (s == &f->sender)
+	if (f->kind == WP_KIND_RR)
+		snprintf(
+			out, size,
+			"; softirq is the other end's packet processing, which veth and lo run on the CPU that sends");
+	else if (s == &f->sender)
 		snprintf(
 			out, size,
 			"; softirq is the receiver's packet processing, which veth and lo run on the sender's "
@@ -89,14 +93,32 @@ static void softirq_text(const struct wp_facts *f, const struct wp_side *s, char
 			"CPU that sends them");
 }
 
+/* Trains of datagrams cost the CPU that they cross one packet. */
+static void advise_trains(const struct wp_facts *f, struct wp_finding *ret)
+{
+	bool gso = wp_num_or(f->run->test.gso, 0) > 0, gro = wp_num_or(f->run->test.gro, 0) > 0;
+
+	if (!gso || !gro)
+		wp_advise_command(f, ret, "", "%s%s%s", gso ? "" : "--gso", gso || gro ? "" : " ",
+				  gro ? "" : "--gro");
+}
+
 static void advise_cpu(const struct wp_facts *f, const struct wp_side *s, struct wp_finding *ret)
 {
 	const char *words = wp_command_words(f->run, f->pool, "cpu peer-cpu");
 	double cpus = s->host ? wp_num_or(s->host->inventory.cpus_online, 1) : 1;
 	double streams = wp_num_or(f->run->test.streams, 1);
 
+	if (f->kind == WP_KIND_UDP)
+		advise_trains(f, ret);
 	if (words)
 		wp_advise(f, ret, "whyperf sweep --cpu all --peer-cpu all %s", words);
+	if (f->kind != WP_KIND_TCP) {
+		if (streams < cpus && cpus > 2)
+			wp_advise_command(f, ret, "parallel P cpu peer-cpu", "-P %.0f",
+					  streams * 2);
+		return;
+	}
 	if (s == &f->receiver &&
 	    (!f->run->test.receive_method || strncmp(f->run->test.receive_method, "discard", 7)))
 		wp_advise_command(f, ret, "", "--rx-discard");
@@ -211,13 +233,29 @@ static enum wp_rule_answer full_cpu(const struct wp_facts *f, const struct wp_si
 	return WP_RULE_NO;
 }
 
+/* Datagrams are not held back by a receiver: it is a limit only where it loses some. */
+static bool keeps_up(const struct wp_facts *f)
+{
+	return f->kind == WP_KIND_UDP && wp_facts_socket_loss(f) < WP_UDP_LOSS_SHARE;
+}
+
+/* A sender of datagrams that reaches the rate asked for. */
+static bool reaches_its_rate(const struct wp_facts *f)
+{
+	return f->kind == WP_KIND_UDP && wp_facts_paced(f);
+}
+
 enum wp_rule_answer wp_rule_sender_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
+	if (reaches_its_rate(f))
+		return WP_RULE_NO;
 	return full_cpu(f, &f->sender, &f->receiver, ret);
 }
 
 enum wp_rule_answer wp_rule_receiver_cpu(const struct wp_facts *f, struct wp_finding *ret)
 {
+	if (keeps_up(f))
+		return WP_RULE_NO;
 	return full_cpu(f, &f->receiver, &f->sender, ret);
 }
 
@@ -300,6 +338,8 @@ enum wp_rule_answer wp_rule_softirq_cpu(const struct wp_facts *f, struct wp_find
 	double interrupts;
 	int cpu;
 
+	if (f->kind == WP_KIND_UDP && wp_facts_datagram_loss(f) < WP_UDP_LOSS_SHARE)
+		return WP_RULE_NO;
 	if (!wp_has(r->rx_cpu))
 		return wp_lacks(f, ret, "the CPU that processes the receiver's packets", r->rx_cpu);
 	cpu = (int)r->rx_cpu.v;
@@ -421,7 +461,7 @@ static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_s
 					       s->word),
 				s->delay_pct);
 	delay = foreign_delay(f, s);
-	if (delay < WP_DELAY_PCT || other_says_it(f, s))
+	if (delay < (f->kind == WP_KIND_RR ? WP_DELAY_RR_PCT : WP_DELAY_PCT) || other_says_it(f, s))
 		return WP_RULE_NO;
 	if (s->use && wp_has(s->use->busy_pct))
 		foreign = foreign_pct(f, s);
@@ -456,10 +496,14 @@ static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_s
 
 enum wp_rule_answer wp_rule_sender_run_queue(const struct wp_facts *f, struct wp_finding *ret)
 {
+	if (reaches_its_rate(f))
+		return WP_RULE_NO;
 	return run_queue(f, &f->sender, ret);
 }
 
 enum wp_rule_answer wp_rule_receiver_run_queue(const struct wp_facts *f, struct wp_finding *ret)
 {
+	if (keeps_up(f))
+		return WP_RULE_NO;
 	return run_queue(f, &f->receiver, ret);
 }

@@ -142,9 +142,10 @@ enum wp_rule_answer wp_rule_accounting(const struct wp_facts *f, struct wp_findi
 
 enum wp_rule_answer wp_rule_short_run(const struct wp_facts *f, struct wp_finding *ret)
 {
+	bool little = f->kind == WP_KIND_TCP && f->bytes < SHORT_BYTES;
 	char bytes[32];
 
-	if (f->seconds <= 0 || (f->seconds >= SHORT_S && f->bytes >= SHORT_BYTES))
+	if (f->seconds <= 0 || (f->seconds >= SHORT_S && !little))
 		return WP_RULE_NO;
 	wp_format_bytes(f->bytes, bytes, sizeof(bytes));
 	wp_evidence(f, ret, "flow", WP_SCOPE_END, "seconds", wp_num(f->seconds));

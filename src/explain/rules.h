@@ -26,7 +26,8 @@ struct wp_rule {
 	const char *
 		covers; /* rules that see the same cause from another side, blank separated: where both answer
 				yes, this one is kept with their evidence; NULL */
-	bool note;  /* a caveat with share 0, not a cause */
+	unsigned kinds; /* of tests that it knows: bits of enum wp_fact_kind */
+	bool note;      /* a caveat with share 0, not a cause */
 	bool minor; /* never a large share: what it lacks is not named where the limit stays open */
 	enum wp_rule_answer (*evaluate)(const struct wp_facts *f, struct wp_finding *ret);
 };
@@ -60,6 +61,24 @@ enum wp_rule_answer wp_rule_loss(const struct wp_facts *f, struct wp_finding *re
 enum wp_rule_answer wp_rule_path_queue(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_pacing(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_congestion_window(const struct wp_facts *f, struct wp_finding *ret);
+/* rule_udp.c */
+enum wp_rule_answer wp_rule_socket_buffer(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_backlog(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_local_drops(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_host_loss(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_path_loss(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_paced_rate(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_pacing_shortfall(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_device_rate(const struct wp_facts *f, struct wp_finding *ret);
+/* rule_rr.c */
+enum wp_rule_answer wp_rule_rr_overload(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_rate(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_wakeup(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_spin(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_one_cpu(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_connect(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_retransmits(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_rr_timeouts(const struct wp_facts *f, struct wp_finding *ret);
 /* rule_host.c */
 enum wp_rule_answer wp_rule_steal(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_far_cpu(const struct wp_facts *f, struct wp_finding *ret);

@@ -170,6 +170,12 @@ static void put_made_up(const struct wp_run *run, const char *drop, struct wp_bu
 		wp_buf_puts(b, " -R");
 	if (t->direction && !strcmp(t->direction, "both"))
 		wp_buf_puts(b, " --bidir");
+	if (t->kind && !strcmp(t->kind, "udp") && !is_in(drop, "bitrate", 7))
+		wp_buf_printf(b, " -b %.0f", wp_num_or(t->target_bps, 0));
+	if (t->kind && !strcmp(t->kind, "udp") && wp_has(t->length_bytes))
+		wp_buf_printf(b, " -l %.0f", t->length_bytes.v);
+	if (t->kind && !strcmp(t->kind, "rr") && t->protocol && !strcmp(t->protocol, "UDP"))
+		wp_buf_puts(b, " -u");
 	if (t->congestion && !is_in(drop, "congestion", 10))
 		wp_buf_printf(b, " -C %s", t->congestion);
 	if (wp_has(t->window_bytes) && !is_in(drop, "window", 6))

@@ -2,7 +2,6 @@
 /* cmd_sweep.c - `whyperf sweep AXES COMMAND...`: the same test over CPUs, streams, sizes. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,16 +10,17 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/find_rate.h"
 #include "cli/measure.h"
 #include "cli/show.h"
 #include "cli/stored.h"
+#include "cli/study.h"
 #include "cli/sweep_show.h"
 #include "cli/sweep_test.h"
 #include "model/metric.h"
 #include "study/rank.h"
 #include "study/sweep.h"
 
-#define MAX_LOST_RUNS  3 /* in a row without a connection: the other end is gone */
 #define MAX_UNFINISHED 1000
 
 struct sweep_config {
@@ -279,21 +279,6 @@ static int choose_seed(const struct sweep_config *c, uint64_t *ret, struct wp_er
 	return r ? wp_err_sys(err, r, "cannot draw a seed") : 0;
 }
 
-static int give_id(struct wp_campaign *c)
-{
-	unsigned char id[8];
-	char stamp[32];
-
-	if (wp_random_bytes(id, sizeof(id)))
-		return -EIO;
-	c->id = wp_pool_printf(&c->pool, "%02x%02x%02x%02x%02x%02x%02x%02x", id[0], id[1], id[2],
-			       id[3], id[4], id[5], id[6], id[7]);
-	wp_format_rfc3339(wp_unix_now_ns(), stamp);
-	c->started = wp_pool_strdup(&c->pool, stamp);
-	c->version = WP_VERSION;
-	return c->id && c->started ? 0 : -ENOMEM;
-}
-
 /* A new campaign from the command line; the words of the repeated command stay borrowed from argv. */
 static int plan_new(struct sweep *s, const struct wp_operands *words, struct wp_err *err)
 {
@@ -308,6 +293,10 @@ static int plan_new(struct sweep *s, const struct wp_operands *words, struct wp_
 		r = make_axes(s, &plan, &texts, err);
 	if (!r)
 		r = choose_seed(s->config, &plan.seed, err);
+	if (!r && s->config->metric && s->test.config.find_rate)
+		r = wp_err_set(
+			err, -EINVAL,
+			"--metric and --find-rate exclude each other: its figure is the rate found");
 	if (!r)
 		r = wp_sweep_metric(s->config->metric ? s->config->metric : s->test.what->metric,
 				    &m, err);
@@ -316,7 +305,7 @@ static int plan_new(struct sweep *s, const struct wp_operands *words, struct wp_
 		plan.unit = m->unit;
 		plan.lower_is_better = m->better == WP_LOWER;
 		r = wp_sweep_plan(&s->campaign, &plan, err);
-		if (!r && give_id(&s->campaign))
+		if (!r && wp_study_begin(&s->campaign))
 			r = wp_err_set(err, -ENOMEM, "not enough memory for the sweep");
 	}
 	wp_pool_done(&texts);
@@ -387,20 +376,6 @@ static int check_cells(struct sweep *s, struct wp_err *err)
 
 /* ---- the runs --------------------------------------------------------------------------------- */
 
-static void note_host(struct wp_campaign *c, const struct wp_run *run)
-{
-	const struct wp_inventory *inv = &run->hosts[0].inventory;
-
-	if (c->host || !run->n_hosts || !inv->kernel)
-		return;
-	c->host = wp_pool_printf(
-		&c->pool, "Linux %s, %.0f CPUs, %s, clock %s%s%s", inv->kernel,
-		wp_num_or(inv->cpus_online, 0), inv->cpu_model ? inv->cpu_model : "unknown CPU",
-		inv->clocksource ? inv->clocksource : "unknown",
-		run->flows && run->flows[0].congestion ? ", " : "",
-		run->flows && run->flows[0].congestion ? run->flows[0].congestion : "");
-}
-
 /* A pinning that was not honoured is said once a cell. */
 static void note_placement(struct wp_campaign *c, size_t cell, const struct wp_run *run)
 {
@@ -426,12 +401,6 @@ static void save_run(struct sweep *s, size_t cell, struct wp_run *run)
 		wp_measure_save(s->cli, run, &where);
 }
 
-static bool is_lost(int r)
-{
-	return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ENETUNREACH || r == -ETIMEDOUT ||
-	       r == -ECONNRESET;
-}
-
 static int take_result(struct sweep *s, size_t cell, const struct wp_run *run,
 		       struct wp_sweep_result *ret)
 {
@@ -440,9 +409,50 @@ static int take_result(struct sweep *s, size_t cell, const struct wp_run *run,
 	ret->value = wp_sweep_test_value(&s->campaign, run);
 	if (run->n_findings)
 		snprintf(ret->why, sizeof(ret->why), "%s", run->findings[0].says);
-	note_host(&s->campaign, run);
+	wp_study_note_host(&s->campaign, run);
 	note_placement(&s->campaign, cell, run);
 	return 0;
+}
+
+static int run_test(struct sweep *s, size_t cell, const struct wp_plan *plan,
+		    const struct wp_cli *cli, struct wp_sweep_result *ret, struct wp_err *err)
+{
+	struct wp_run run;
+	int r = wp_measure_run(&s->test.config, plan, &s->venue, cli, &run, err);
+
+	if (r != -EINTR) {
+		save_run(s, cell, &run);
+		take_result(s, cell, &run, ret);
+	}
+	wp_run_done(&run);
+	return r;
+}
+
+struct trial_place {
+	struct sweep *sweep;
+	size_t cell;
+};
+
+static void on_trial(struct wp_rate_search *search, struct wp_run *run)
+{
+	const struct trial_place *place = search->arg;
+
+	if (!run)
+		return;
+	save_run(place->sweep, place->cell, run);
+	wp_study_note_host(&place->sweep->campaign, run);
+}
+
+/* With --find-rate a cell's run is a whole search. */
+static int run_search(struct sweep *s, size_t cell, const struct wp_cli *cli,
+		      struct wp_sweep_result *ret, struct wp_err *err)
+{
+	struct trial_place place = { s, cell };
+	const struct wp_find_cell how = {
+		.venue = &s->venue, .cli = cli, .on_trial = on_trial, .arg = &place
+	};
+
+	return wp_find_rate_cell(&s->test.config, s->test.target, &how, ret, err);
 }
 
 static int run_cell(void *arg, const struct wp_campaign *c, size_t cell,
@@ -453,7 +463,6 @@ static int run_cell(void *arg, const struct wp_campaign *c, size_t cell,
 	struct wp_pool words = WP_POOL(WP_CAMPAIGN_POOL_BYTES);
 	const char **argv;
 	struct wp_plan plan;
-	struct wp_run run;
 	int r = wp_sweep_test_cell(&s->test, c, cell, &plan, err);
 
 	if (!r && wp_venue_check(&s->venue, err))
@@ -465,15 +474,11 @@ static int run_cell(void *arg, const struct wp_campaign *c, size_t cell,
 		return r;
 	}
 	cli.argv = argv;
-	r = wp_measure_run(&s->test.config, &plan, &s->venue, &cli, &run, err);
-	if (r != -EINTR) {
-		save_run(s, cell, &run);
-		take_result(s, cell, &run, ret);
-	}
-	s->lost = is_lost(r) ? s->lost + 1 : 0;
-	if (s->lost == MAX_LOST_RUNS)
+	r = s->test.config.find_rate ? run_search(s, cell, &cli, ret, err)
+				     : run_test(s, cell, &plan, &cli, ret, err);
+	s->lost = wp_study_lost(r) ? s->lost + 1 : 0;
+	if (s->lost == WP_STUDY_MAX_LOST)
 		r = -ESHUTDOWN;
-	wp_run_done(&run);
 	wp_pool_done(&words);
 	return r;
 }
@@ -492,25 +497,11 @@ static void save_campaign(void *arg, const struct wp_campaign *c)
 static bool cancelled(void *arg)
 {
 	const struct sweep *s = arg;
-	struct pollfd p = { .fd = s->cli->cancel_fd, .events = POLLIN };
 
-	return poll(&p, 1, 0) > 0;
+	return wp_study_cancelled(s->cli);
 }
 
 /* ---- on the screen ---------------------------------------------------------------------------- */
-
-/* "about 2 min 10 s" */
-static void time_text(int64_t ns, char *out, size_t size)
-{
-	int64_t s = (ns + WP_NS_PER_S - 1) / WP_NS_PER_S;
-
-	if (s < 90)
-		snprintf(out, size, "about %" PRId64 " s", s);
-	else if (s < 5400)
-		snprintf(out, size, "about %" PRId64 " min", (s + 30) / 60);
-	else
-		snprintf(out, size, "about %.1f h", (double)s / 3600);
-}
 
 static void figure_text(const struct wp_campaign *c, double v, char *out, size_t size)
 {
@@ -534,7 +525,7 @@ static void progress(void *arg, const struct wp_campaign *c, const struct wp_swe
 		return;
 	wp_campaign_cell_name(c, p->cell, name, sizeof(name));
 	if (p->left_ns > 0)
-		time_text(p->left_ns, left, sizeof(left));
+		wp_study_time_text(p->left_ns, left, sizeof(left));
 	if (p->error)
 		snprintf(text, sizeof(text), "  failed: %.50s", p->error);
 	else if (p->result && wp_has(p->result->value))
@@ -565,7 +556,7 @@ static void announce(const struct sweep *s)
 	if (s->config->quiet)
 		return;
 	if (each)
-		time_text(each * (int64_t)left, time, sizeof(time));
+		wp_study_time_text(each * (int64_t)left, time, sizeof(time));
 	fprintf(s->cli->err,
 		"whyperf: %zu cell%s, %zu round%s: %zu run%s%s, %s; seed %" PRIu64 "%s%.6s\n",
 		c->n_cells, c->n_cells == 1 ? "" : "s", c->plan.repeats,
@@ -605,6 +596,9 @@ static void explain_ends(struct sweep *s)
 {
 	const long ends[] = { s->campaign.best, s->campaign.worst };
 
+	/* A trial of a search says what held the trial. */
+	if (s->test.config.find_rate)
+		return;
 	for (size_t i = 0; i < WP_ARRAY_SIZE(ends); i++) {
 		const char *id =
 			ends[i] < 0 ? NULL : wp_sweep_typical_run(&s->campaign, (size_t)ends[i]);
@@ -768,6 +762,7 @@ const struct wp_command wp_cmd_sweep = {
 		"  whyperf sweep --streams 1-8 --repeat 5 tcp lab       five rounds\n"
 		"  whyperf sweep --length 64,512,1400 udp lab -b 0 -t 1 packets against size\n"
 		"  whyperf sweep --wait block,spin rr lab -t 1          ways of waiting\n"
+		"  whyperf sweep --length 18,210,1472 udp 192.0.2.7 --find-rate 'loss<0'\n"
 		"  whyperf sweep --rate 1k,10k --metric latency_us.p99 rr lab -t 1\n"
 		"  whyperf sweep --resume                               the newest unfinished\n",
 	.options = options,

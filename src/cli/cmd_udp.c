@@ -21,12 +21,20 @@ const struct wp_command wp_cmd_udp = {
 		"UDP has no congestion control: -b 0 sends as fast as the CPU can, which is right\n"
 		"for a lab and a flood on a path that others use. The default of 10 Mbit/s is\n"
 		"harmless and says nothing about the path. HOST as for tcp: `lab`, `loopback`,\n"
-		"or a host where `whyperf serve` runs. -u -c HOST of iperf is udp HOST here.",
+		"or a host where `whyperf serve` runs. -u -c HOST of iperf is udp HOST here.\n"
+		"--find-rate looks for the highest rate with so little loss (RFC 2544): a trial\n"
+		"flat out (or at -b), a search, then 5 trials each of the rate found and of the\n"
+		"next higher one, in turns. A trial that fails is made again before it counts. Where the\n"
+		"sender is the limit, that is said, and no rate of the path is named. Exit status\n"
+		"3: no rate has so little loss. Several sizes: whyperf sweep --length\n"
+		"18,82,210,466,978,1234,1472 udp HOST --find-rate ... (frames of 64 to 1518).",
 	.examples = "  whyperf udp lab -b 0 -l 64               small packets, flat out\n"
 		    "  whyperf udp lab -b 0 -l 64 --gso --gro   in trains, as QUIC stacks send\n"
 		    "  whyperf udp 192.0.2.7 -b 36kpps -l 64    36,000 packets a second\n"
 		    "  whyperf udp lab -b 1G --total -P 4       1 Gbit/s over four streams\n"
 		    "  whyperf udp 192.0.2.7 -b 100M -R         from there to here\n"
+		    "  whyperf udp 192.0.2.7 -l 64 --find-rate 'loss<0.1%'\n"
+		    "  whyperf udp lab -b 100M --with rr        what it does to others' latency\n"
 		    "  whyperf sweep --length 64,512,1400 udp lab -b 0 -t 1\n",
 	.options = wp_udp_options,
 	.n_options = WP_N_UDP_OPTIONS,

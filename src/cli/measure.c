@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/find_rate.h"
 #include "cli/output.h"
 #include "cli/printer.h"
 #include "cli/with.h"
@@ -317,5 +318,7 @@ int wp_measure_host(const struct wp_test_config *c, const char *kind,
 		return wp_cli_usage(cli,
 				    "--loopback measures this machine, not '%s'; give one of them",
 				    operands->v[0]);
+	if (c->find_rate)
+		return wp_find_rate_command(c, operands->n ? operands->v[0] : NULL, cli);
 	return wp_measure(c, kind, operands->n ? operands->v[0] : NULL, cli);
 }

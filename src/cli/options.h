@@ -42,10 +42,16 @@ struct wp_test_config {
 	uint64_t with_rate_mhz;
 	int64_t idle_ns;
 	bool idle_set;
+	/* udp: search for the highest rate */
+	const char *find_rate;
+	int64_t trial_ns, search_ns; /* search_ns: 0 = not given */
+	double resolution_pct;
+	uint64_t border_trials;
+	bool trial_set, search_set, resolution_set, border_set, omit_set;
 };
 
 #define WP_N_TCP_OPTIONS 39
-#define WP_N_UDP_OPTIONS 40
+#define WP_N_UDP_OPTIONS 45
 #define WP_N_RR_OPTIONS  38
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 extern const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS];

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/find_rate.h"
 #include "cli/options.h"
 #include "cli/with.h"
 #include "store/store.h"
@@ -271,6 +272,8 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 		r = wp_plan_check(&p, err);
 	if (!r)
 		r = wp_with_parse(c, &p, &with, err);
+	if (!r)
+		r = wp_find_rate_check(c, err);
 	if (!r)
 		*ret = p;
 	return r;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/find_rate.h"
 #include "load/engine.h"
 #include "model/metric.h"
 #include "run/with.h"
@@ -243,6 +244,8 @@ int64_t wp_sweep_test_run_ns(const struct wp_sweep_test *t)
 	const struct wp_plan load = { .duration_ns = c->duration_ns };
 	int64_t idle_ns = !c->with ? 0 : c->idle_set ? c->idle_ns : wp_with_idle_ns(&load);
 
+	if (c->find_rate)
+		return wp_find_rate_likely_ns(c);
 	if ((c->limit_bytes || c->blocks) && !c->duration_set)
 		return 0;
 	return idle_ns + c->duration_ns + c->omit_ns + OVERHEAD_NS;

@@ -280,6 +280,8 @@ json_t *wp_campaign_to_json(const struct wp_campaign *c)
 	       json_object_set_new(o, "why", strings_to_json(c->why, c->n_why)) |
 	       json_object_set_new(o, "advice", strings_to_json(c->advice, c->n_advice)) |
 	       json_object_set_new(o, "notes", strings_to_json(c->notes, c->n_notes));
+	if (!bad && c->found)
+		bad |= json_object_set_new(o, "found", wp_found_to_json(c->found));
 	return bad ? NULL : json_incref(o);
 }
 
@@ -532,6 +534,16 @@ static int get_cell_index(struct reader *r, const json_t *json, const char *key,
 	return 0;
 }
 
+static int get_found(struct reader *r, const json_t *json)
+{
+	const json_t *j = json_object_get(json, "found");
+
+	if (!j || json_is_null(j))
+		return 0;
+	r->c->found = wp_pool_calloc(&r->c->pool, 1, sizeof(*r->c->found));
+	return r->c->found ? wp_found_from_json(j, &r->c->pool, r->c->found, r->err) : no_memory(r);
+}
+
 static int get_plan(struct reader *r, const json_t *json)
 {
 	const json_t *plan = json_object_get(json, "plan");
@@ -603,6 +615,8 @@ static int get_campaign(struct reader *r, const json_t *json)
 		e = get_cell_index(r, json, "best", &c->best);
 	if (!e)
 		e = get_cell_index(r, json, "worst", &c->worst);
+	if (!e)
+		e = get_found(r, json);
 	/* Full-size arrays, so that wp_campaign_say() can go on. */
 	const struct {
 		const char *key;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * campaign.h - a sweep (later: a comparison) as data: what was planned, which runs were made, and
- * one cell for each combination of axis values ("whyperf.campaign/1", DESIGN section 7).
+ * campaign.h - a sweep or a search for the highest rate (later: a comparison) as data: what was planned, which runs
+ * were made, and one cell for each combination of axis values ("whyperf.campaign/1", DESIGN section 7).
+ *
+ * A search has one axis, the rates that were tried, and grows while it goes on; `found` is its answer.
  *
  * The cells are numbered as an odometer turns, the last axis fastest: wp_campaign_cell_index().
  * plan.order[i] is the cell of planned run i and runs[i] its id, or NULL where it was not made (a
@@ -20,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "model/found.h"
 #include "model/num.h"
 
 #define WP_CAMPAIGN_SCHEMA "whyperf.campaign/1"
@@ -57,7 +60,7 @@ struct wp_campaign {
 	struct wp_pool pool;
 	const char *id;      /* 16 hex digits */
 	const char *name;    /* NULL = none given */
-	const char *kind;    /* sweep | compare */
+	const char *kind;    /* sweep | find-rate | compare */
 	const char *started; /* RFC 3339 */
 	const char *ended;   /* NULL while it runs or was cut short */
 	const char *version;
@@ -84,7 +87,8 @@ struct wp_campaign {
 	double *results;   /* n_order entries: the metric of run i; NAN = not made, or it failed */
 	struct wp_cell *cells;
 	size_t n_cells;
-	long best, worst; /* index into cells; -1 = not known */
+	long best, worst;       /* index into cells; -1 = not known */
+	struct wp_found *found; /* kind find-rate; else NULL */
 
 	const char *verdict;      /* compare: faster | slower | ...; NULL in a sweep */
 	const char *host;         /* one line: "Linux 6.18.44, 2 CPUs, AMD EPYC, clock kvm-clock" */

@@ -135,6 +135,64 @@ static void test_json_round_trip_keeps_everything(void **state)
 	wp_campaign_done(&c);
 }
 
+static void test_what_a_search_found_is_kept(void **state)
+{
+	static struct wp_rate_tried tried[] = {
+		{ .step = "first",
+		  .outcome = "lost",
+		  .where = "socket buffer (server)",
+		  .loss_pct = { .v = 66 } },
+		{ .step = "border", .outcome = "passed", .run = "00112233445566ab" },
+	};
+	struct wp_found found = {
+		.bound = "loss<0.1%", .verdict = "found", .tried = tried, .n_tried = 2
+	};
+	struct wp_campaign c, back;
+	json_t *json, *again, *broken;
+
+	(void)state;
+	tried[0].asked_pps = wp_absent("flat out");
+	tried[0].loss_pct = wp_num(66.5);
+	tried[1].asked_pps = found.received_pps = wp_num(139000);
+	plan_two_by_three(&c, 1);
+	c.kind = "find-rate";
+	c.found = &found;
+	json = wp_campaign_to_json(&c);
+	assert_int_equal(wp_campaign_from_json(json, &back, NULL), 0);
+	again = wp_campaign_to_json(&back);
+	assert_true(json_equal(json, again));
+	assert_non_null(back.found);
+	assert_int_equal(back.found->n_tried, 2);
+	assert_string_equal(back.found->tried[0].asked_pps.why, "flat out");
+	assert_true(back.found->tried[1].asked_pps.v == 139000 &&
+		    back.found->received_pps.v == 139000);
+	assert_null(back.found->tried[0].run);
+	json_decref(again);
+	wp_campaign_done(&back);
+	/* Wrong types and too many trials. */
+	static const char *const wrong[] = { "7", "{\"tried\": 3}", "{\"tried\": [4]}",
+					     "{\"verdict\": 1}", "{\"next_pps\": \"fast\"}" };
+
+	for (size_t i = 0; i <= WP_ARRAY_SIZE(wrong); i++) {
+		struct wp_err err = { 0 };
+
+		broken = i < WP_ARRAY_SIZE(wrong) ? json_loads(wrong[i], JSON_DECODE_ANY, NULL)
+						  : json_object();
+		if (i == WP_ARRAY_SIZE(wrong)) {
+			json_t *many = json_array();
+
+			for (int k = 0; k <= WP_MAX_RATE_TRIALS; k++)
+				json_array_append_new(many, json_object());
+			json_object_set_new(broken, "tried", many);
+		}
+		json_object_set_new(json, "found", broken);
+		assert_int_equal(wp_campaign_from_json(json, &back, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "found"));
+	}
+	json_decref(json);
+	wp_campaign_done(&c);
+}
+
 static void test_wrong_documents_are_refused_with_a_sentence(void **state)
 {
 	/* Key to break, what to put there (JSON), a word of the sentence. */
@@ -200,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_cells_are_numbered_last_axis_fastest),
 		cmocka_unit_test(test_axes_without_values_or_with_too_many_are_refused),
 		cmocka_unit_test(test_json_round_trip_keeps_everything),
+		cmocka_unit_test(test_what_a_search_found_is_kept),
 		cmocka_unit_test(test_wrong_documents_are_refused_with_a_sentence),
 		cmocka_unit_test(test_sentences_beyond_the_limit_are_announced),
 	};

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "report/found_doc.h"
 
 #define SENTENCE_BYTES 4096
 #define STRIP_CELLS    12 /* more would be a picture of its own */
@@ -409,24 +410,32 @@ static void put_list(struct wp_doc *doc, const char *label, enum wp_doc_style st
 		wp_doc_para(doc, i ? "" : label, style, "%s", v[i]);
 }
 
+static void put_sweep(struct part *p, const struct wp_campaign_doc_opts *opts)
+{
+	put_heading(p);
+	if (p->c->plan.n_axes == 2)
+		put_matrix(p);
+	else if (p->c->plan.n_axes)
+		put_table(p);
+	put_legend(p);
+	if (!opts->no_strips)
+		put_strips(p);
+	wp_doc_blank(p->doc);
+	if (p->c->verdict)
+		wp_doc_para(p->doc, "Verdict", WP_DOC_STRONG, "%s", p->c->verdict);
+	put_best_and_worst(p);
+	put_failures(p);
+}
+
 void wp_campaign_doc(struct wp_doc *doc, const struct wp_campaign *c,
 		     const struct wp_campaign_doc_opts *opts)
 {
 	struct part p = { .doc = doc, .c = c, .scale = choose_scale(c, opts->unit) };
 
-	put_heading(&p);
-	if (c->plan.n_axes == 2)
-		put_matrix(&p);
-	else if (c->plan.n_axes)
-		put_table(&p);
-	put_legend(&p);
-	if (!opts->no_strips)
-		put_strips(&p);
-	wp_doc_blank(doc);
-	if (c->verdict)
-		wp_doc_para(doc, "Verdict", WP_DOC_STRONG, "%s", c->verdict);
-	put_best_and_worst(&p);
-	put_failures(&p);
+	if (c->found)
+		wp_found_doc(doc, c, opts->unit);
+	else
+		put_sweep(&p, opts);
 	put_list(doc, "Why", WP_DOC_PLAIN, c->why, c->n_why);
 	put_list(doc, "Try", WP_DOC_PLAIN, c->advice, c->n_advice);
 	if (c->host_fitness)

@@ -16,7 +16,8 @@
 #define IDLE_MIN_NS         (WP_NS_PER_S / 2)
 #define SETTLE_NS           (100 * WP_NS_PER_MS)
 #define NO_END_NS           (3600 * WP_NS_PER_S) /* beside a load that ends by an amount */
-#define RESPONSE_TIMEOUT_NS (2 * WP_NS_PER_S)    /* UDP; queues of more than a second are rare */
+#define UDP_BYTES           16
+#define RESPONSE_TIMEOUT_NS (2 * WP_NS_PER_S) /* UDP; queues of more than a second are rare */
 
 struct beside {
 	struct wp_run_config config;
@@ -51,6 +52,8 @@ void wp_with_plan(const struct wp_with *with, const struct wp_plan *load, struct
 	int64_t settle = load->duration_ns && load->duration_ns / 10 < SETTLE_NS
 				 ? load->duration_ns / 10
 				 : SETTLE_NS;
+	/* A datagram has to hold its number. */
+	uint64_t message = with->transport == WP_UDP ? UDP_BYTES : 1;
 
 	*ret = (struct wp_plan) {
 		.kind = "rr",
@@ -59,8 +62,8 @@ void wp_with_plan(const struct wp_with *with, const struct wp_plan *load, struct
 		.direction = WP_FORWARD,
 		.duration_ns = load->duration_ns ? load->duration_ns : NO_END_NS,
 		.omit_ns = load->omit_ns + settle,
-		.length_bytes = 1,
-		.response_bytes = 1,
+		.length_bytes = message,
+		.response_bytes = message,
 		/* A request is sent when it is due, however many are under way. */
 		.outstanding = WP_MAX_OUTSTANDING,
 		.rate_mhz = with->rate_mhz,

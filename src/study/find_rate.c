@@ -11,18 +11,21 @@
 #define MAX_POINTS   128  /* rates looked at in step 3: each takes a trial at least */
 #define FIRST_GUESS  0.95 /* of what arrived flat out */
 #define FIRST_STRIDE 1.15 /* squared with each step in the same direction */
+#define MAX_SHORT    4    /* void trials of one rate: then the sender is the limit */
+#define MAX_STARVED  10   /* ... that others held up: then nothing can be found out here */
 #define LIKELY_STEPS 3    /* trials from the first guess to two rates that enclose the answer */
 
 /* A rate on trial. */
 struct point {
 	double pps; /* for comparing: of the flat-out point what the first trial sent */
-	size_t n, passed, lost, shorts;
+	size_t n;   /* passed + lost; the others were void */
+	size_t passed, lost, shorts, starved;
 };
 
 struct wp_find_rate {
 	struct wp_find_rate_config c;
 	enum wp_rate_phase phase;
-	bool over;
+	bool over, starved;
 	enum wp_rate_verdict verdict;
 	struct wp_rate_trial trials[WP_RATE_MAX_TRIALS];
 	size_t n_trials;
@@ -103,12 +106,31 @@ static void finish(struct wp_find_rate *f, enum wp_rate_verdict verdict)
 	f->verdict = verdict;
 }
 
+static void give_up(struct wp_find_rate *f)
+{
+	f->starved = true;
+	finish(f, WP_RATE_UNFINISHED);
+}
+
 static void count(struct point *p, enum wp_rate_outcome outcome)
 {
-	p->n++;
+	p->n += outcome == WP_RATE_PASSED || outcome == WP_RATE_LOST;
 	p->passed += outcome == WP_RATE_PASSED;
 	p->lost += outcome == WP_RATE_LOST;
 	p->shorts += outcome == WP_RATE_SHORT;
+	p->starved += outcome == WP_RATE_STARVED;
+}
+
+/* A trial that fell short says nothing about the rate, and is made again. Too many of them do: about the sender. */
+static bool falls_short(const struct point *p)
+{
+	return p->shorts >= MAX_SHORT && p->shorts > 2 * p->n;
+}
+
+/* Others take the sender's CPU so often that no rate can be held. */
+static bool is_hopeless(const struct point *p)
+{
+	return p->starved >= MAX_STARVED && p->starved > 2 * p->n;
 }
 
 /* ---- step 3: the border ----------------------------------------------------------------------- */
@@ -121,7 +143,7 @@ static bool is_accepted(const struct wp_find_rate *f, const struct point *p)
 /* As soon as it can't be accepted any more. */
 static bool is_rejected(const struct wp_find_rate *f, const struct point *p)
 {
-	return p->n - p->passed > f->c.border_trials - f->c.border_passes;
+	return p->lost > f->c.border_trials - f->c.border_passes || falls_short(p);
 }
 
 static bool is_decided(const struct wp_find_rate *f, const struct point *p)
@@ -212,7 +234,10 @@ static void begin_border(struct wp_find_rate *f, double pps, double next_pps)
 static void take_border(struct wp_find_rate *f, enum wp_rate_outcome outcome)
 {
 	count(&f->points[f->now], outcome);
-	choose(f);
+	if (is_hopeless(&f->points[f->now]))
+		give_up(f);
+	else
+		choose(f);
 }
 
 /* ---- steps 1 and 2: the search ---------------------------------------------------------------- */
@@ -246,13 +271,15 @@ static void narrow(struct wp_find_rate *f)
 static void take_search(struct wp_find_rate *f, enum wp_rate_outcome outcome)
 {
 	struct point *p = &f->at;
-	size_t failed;
 
 	count(p, outcome);
-	failed = p->n - p->passed;
-	if (p->passed > failed)
+	if (is_hopeless(p)) {
+		give_up(f);
+		return;
+	}
+	if (p->passed > p->lost)
 		f->low = p->pps;
-	else if (failed >= 2)
+	else if (p->lost >= 2 || falls_short(p))
 		f->high = p->pps;
 	else
 		return;
@@ -290,8 +317,9 @@ int wp_find_rate_result(struct wp_find_rate *f, const struct wp_rate_result *r)
 	t.sent_pps = r->sent / r->seconds;
 	t.received_pps = (r->sent - r->lost) / r->seconds;
 	t.outcome = !wp_loss_within(&f->c.bound, r->lost, r->sent) ? WP_RATE_LOST
-		    : t.sent_pps < WP_RATE_REACHED * t.asked_pps   ? WP_RATE_SHORT
-								   : WP_RATE_PASSED;
+		    : t.sent_pps >= WP_RATE_REACHED * t.asked_pps  ? WP_RATE_PASSED
+		    : r->starved                                   ? WP_RATE_STARVED
+								   : WP_RATE_SHORT;
 	f->trials[f->n_trials++] = t;
 	if (t.phase == WP_RATE_SCOUT)
 		take_scout(f, &t);
@@ -366,6 +394,10 @@ static void sum_up(const struct wp_find_rate *f, double pps, struct wp_rate_answ
 
 		if (t->phase != phase || fabs(t->asked_pps - rate) > 1e-9 * rate)
 			continue;
+		if (t->outcome == WP_RATE_SHORT || t->outcome == WP_RATE_STARVED) {
+			a->void_trials++;
+			continue;
+		}
 		sent[n] = t->sent_pps;
 		received[n] = t->received_pps;
 		loss[n++] = t->loss;
@@ -406,9 +438,11 @@ static enum wp_rate_limit limit_of(const struct wp_find_rate *f)
 		return f->c.max_pps > 0 ? WP_RATE_LIMIT_ASKED : WP_RATE_LIMIT_SENDER;
 	if (f->verdict == WP_RATE_NONE)
 		return WP_RATE_LIMIT_LOSS;
+	if (f->starved)
+		return WP_RATE_LIMIT_STARVED;
 	if (!p)
 		return WP_RATE_LIMIT_UNKNOWN;
-	return p->shorts > p->lost ? WP_RATE_LIMIT_SENDER : WP_RATE_LIMIT_LOSS;
+	return falls_short(p) && p->shorts > p->lost ? WP_RATE_LIMIT_SENDER : WP_RATE_LIMIT_LOSS;
 }
 
 void wp_find_rate_answer(const struct wp_find_rate *f, struct wp_rate_answer *ret)
@@ -429,6 +463,7 @@ void wp_find_rate_answer(const struct wp_find_rate *f, struct wp_rate_answer *re
 
 		a.next_pps = p->pps;
 		a.next_trials = p->n;
+		a.next_void = p->shorts + p->starved;
 		a.next_passed = p->passed;
 	} else if (isfinite(f->high) && f->phase != WP_RATE_SCOUT) {
 		a.next_pps = f->high;

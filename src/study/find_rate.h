@@ -13,7 +13,9 @@
  *    and is halved again.
  *
  * A trial passes when its loss is within the bound and the sender kept to the rate. One that lost little but sent
- * less than WP_RATE_REACHED of what was asked shows the sender's limit, not the path's; the answer says so.
+ * less than WP_RATE_REACHED of what was asked is void: it says nothing about the rate, and is made again. Where most
+ * are, the sender is the limit, not the path; the answer says so. Unless it waited for its CPU meanwhile: then others
+ * held it up, the trial is made again more often, and where that does not help the search gives up.
  *
  * Pure: no clock, no traffic, no random numbers. Rates are datagrams a second, over all streams.
  *
@@ -55,8 +57,9 @@ enum wp_rate_phase {
 
 enum wp_rate_outcome {
 	WP_RATE_PASSED,
-	WP_RATE_LOST,  /* more than the bound */
-	WP_RATE_SHORT, /* within the bound, but the sender did not reach the rate */
+	WP_RATE_LOST,    /* more than the bound */
+	WP_RATE_SHORT,   /* within the bound, but the sender did not reach the rate: void */
+	WP_RATE_STARVED, /* likewise, and something else had its CPU */
 };
 
 struct wp_find_rate_config {
@@ -73,6 +76,7 @@ struct wp_find_rate_config {
 struct wp_rate_result {
 	double sent, lost; /* datagrams; lost = sent - distinct received */
 	double seconds;    /* of sending */
+	bool starved;      /* the sender waited for its CPU, or the hypervisor took it */
 };
 
 struct wp_rate_trial {
@@ -92,9 +96,10 @@ enum wp_rate_verdict {
 
 enum wp_rate_limit {
 	WP_RATE_LIMIT_UNKNOWN,
-	WP_RATE_LIMIT_LOSS,   /* the next higher rate loses more than the bound */
-	WP_RATE_LIMIT_SENDER, /* the sender can't send more */
-	WP_RATE_LIMIT_ASKED,  /* no higher rate was asked for */
+	WP_RATE_LIMIT_LOSS,    /* the next higher rate loses more than the bound */
+	WP_RATE_LIMIT_SENDER,  /* the sender can't send more */
+	WP_RATE_LIMIT_ASKED,   /* no higher rate was asked for */
+	WP_RATE_LIMIT_STARVED, /* others take the sender's CPU: given up */
 };
 
 struct wp_rate_spread {
@@ -105,14 +110,15 @@ struct wp_rate_answer {
 	enum wp_rate_verdict verdict;
 	enum wp_rate_limit limit;
 	bool confirmed;
-	double rate_pps;                    /* asked for; 0 = flat out, or no answer */
-	size_t trials, passed;              /* at that rate, afresh (step 3) */
+	double rate_pps; /* asked for; 0 = flat out, or no answer */
+	size_t trials, passed,
+		void_trials; /* at that rate, afresh (step 3); void ones are not in trials */
 	struct wp_rate_spread sent_pps;     /* over those trials */
 	struct wp_rate_spread received_pps; /* distinct datagrams that arrived */
 	struct wp_rate_spread loss;         /* shares */
 	double sent, lost;                  /* pooled over those trials */
 	double next_pps;                    /* the lowest rate that is not accepted; 0 = none */
-	size_t next_trials, next_passed;
+	size_t next_trials, next_passed, next_void;
 	double lowest_failed_pps;  /* of all trials with too much loss; 0 = none did */
 	double highest_passed_pps; /* sent in a trial that passed; 0 = none did */
 	size_t dips; /* trials with too much loss clearly below rate_pps, against which it was accepted */

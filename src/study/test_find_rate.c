@@ -20,12 +20,13 @@
 
 /* A path that carries `capacity_pps` and drops the rest, of which a share gets lost anyway, and a sender. */
 struct path {
-	double capacity_pps;     /* INFINITY = no limit */
-	double jitter;           /* capacity of a trial differs by up to this share */
-	double floor_loss;       /* at any rate */
-	double stall_chance;     /* of a trial: 5 % of its packets are lost */
-	double lucky_chance;     /* of a trial: nothing is lost whatever the rate */
-	double flat_pps;         /* the sender without pacing */
+	double capacity_pps; /* INFINITY = no limit */
+	double jitter;       /* capacity of a trial differs by up to this share */
+	double floor_loss;   /* at any rate */
+	double stall_chance; /* of a trial: 5 % of its packets are lost */
+	double slow_chance;  /* of a trial: the sender is off its CPU for a twentieth of the time */
+	double lucky_chance; /* of a trial: nothing is lost whatever the rate */
+	double flat_pps;     /* the sender without pacing */
 	double paced_max_pps;    /* and with it */
 	double gap_from, gap_to; /* rates between lose 10 % */
 	struct wp_rng rng;
@@ -55,10 +56,13 @@ static struct wp_find_rate_config config_of(double loss)
 static struct wp_rate_result try_rate(struct path *p, double pps)
 {
 	double sent = pps > 0 ? fmin(pps, p->paced_max_pps) : p->flat_pps;
-	double capacity = p->capacity_pps * (1 + p->jitter * (2 * wp_rng_unit(&p->rng) - 1));
-	double lost = fmax(0, sent - capacity);
+	double capacity = p->capacity_pps * (1 + p->jitter * (2 * wp_rng_unit(&p->rng) - 1)), lost;
+
+	bool starved = pps > 0 && wp_rng_unit(&p->rng) < p->slow_chance;
 
 	p->made++;
+	sent *= starved ? 0.95 : 1;
+	lost = fmax(0, sent - capacity);
 	if (pps > p->gap_from && pps < p->gap_to)
 		lost = fmax(lost, sent / 10);
 	lost += (sent - lost) * p->floor_loss;
@@ -68,7 +72,8 @@ static struct wp_rate_result try_rate(struct path *p, double pps)
 		lost = 0;
 	return (struct wp_rate_result) { .sent = round(sent * TRIAL_S),
 					 .lost = round(lost * TRIAL_S),
-					 .seconds = TRIAL_S };
+					 .seconds = TRIAL_S,
+					 .starved = starved };
 }
 
 static struct wp_rate_answer search(struct path *p, const struct wp_find_rate_config *c)
@@ -174,6 +179,40 @@ static void test_stalls_do_not_send_the_search_down(void **state)
 		good += a.verdict == WP_RATE_FOUND && fabs(a.rate_pps - 50000) < 0.02 * 50000;
 	}
 	assert_true(good >= 95);
+}
+
+static void test_a_sender_off_its_cpu_now_and_then_is_not_the_limit(void **state)
+{
+	size_t good = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct path p = path_of(50000);
+		struct wp_find_rate_config c = config_of(0.001);
+		struct wp_rate_answer a;
+
+		p.slow_chance = 0.3;
+		wp_rng_seed(&p.rng, seed);
+		a = search(&p, &c);
+		good += a.verdict == WP_RATE_FOUND && a.limit == WP_RATE_LIMIT_LOSS &&
+			fabs(a.rate_pps - 50000) < 0.02 * 50000;
+		assert_true(a.trials == 5 && a.sent_pps.median > 0.98 * a.rate_pps);
+	}
+	assert_true(good >= 95);
+}
+
+static void test_a_sender_that_others_starve_gives_up_soon(void **state)
+{
+	struct path p = path_of(50000);
+	struct wp_find_rate_config c = config_of(0.001);
+	struct wp_rate_answer a;
+
+	(void)state;
+	p.slow_chance = 1;
+	a = search(&p, &c);
+	assert_int_equal(a.verdict, WP_RATE_UNFINISHED);
+	assert_int_equal(a.limit, WP_RATE_LIMIT_STARVED);
+	assert_true(p.made <= 12 && !a.confirmed && a.rate_pps <= 0);
 }
 
 static void test_luck_does_not_send_the_search_up(void **state)
@@ -478,6 +517,8 @@ int main(void)
 		cmocka_unit_test(test_a_bound_lets_that_much_more_through),
 		cmocka_unit_test(test_a_noisy_limit_is_found_and_its_spread_is_told),
 		cmocka_unit_test(test_stalls_do_not_send_the_search_down),
+		cmocka_unit_test(test_a_sender_off_its_cpu_now_and_then_is_not_the_limit),
+		cmocka_unit_test(test_a_sender_that_others_starve_gives_up_soon),
 		cmocka_unit_test(test_luck_does_not_send_the_search_up),
 		cmocka_unit_test(test_a_path_without_a_limit_shows_the_senders),
 		cmocka_unit_test(test_the_highest_rate_asked_for_is_not_exceeded),

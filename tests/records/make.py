@@ -411,7 +411,24 @@ def rr_open():
                       response_timeout_s=0.5), hosts, connections=64, connection_fairness=0.9731)
 
 
+def with_rr():
+    """A request/response test ran alone and beside the load."""
+    note = "200 requests/s over TCP, client on CPU 1 (not pinned), server on CPU 0 (not pinned)"
+    idle = histogram("latency_idle", [30100] * 20 + [36200] * 560 + [61100] * 15 + [140200], note=note)
+    loaded = histogram("latency_loaded", [512000] * 50 + [5210000] * 1800 + [7710000] * 130 + [8120500] * 2, note=note)
+    hosts = both_ends(n_seconds=2)
+    hosts[0].update(histograms=[idle, loaded])
+    rows = [interval(t, 0.191e9, rtt_us=4845) for t in range(2)]
+    sides = {key: dict(p50=h["p50_us"], p99=h["p99_us"], max=h["max_us"], mean=h["mean_us"])
+             for key, h in (("latency_idle_us", idle), ("latency_loaded_us", loaded))}
+    total = dict(sent_bps=0.191e9, received_bps=0.191e9, added_latency_us=loaded["p50_us"] - idle["p50_us"],
+                 added_latency_p99_us=loaded["p99_us"] - idle["p99_us"], rpm=60e6 / loaded["mean_us"],
+                 latency_grade="A", **sides)
+    record("with_rr", [flow(1, rows)], hosts, {"duration_s": 2, "with": "TCP", "with_rate_hz": 200, "idle_s": 3},
+           total=total, command=["whyperf", "tcp", "lab", "-t", "2", "--with", "rr"])
+
+
 if __name__ == "__main__":
     for make in (bulk, four, bidir, thousand, large, absent, failed, hostile, long, reverse, flood, paced, tiny, rr,
-                 rr_open):
+                 rr_open, with_rr):
         make()

@@ -28,13 +28,6 @@ static const struct wp_doc_column columns[] = {
 	PER_CENT("thread", 3),
 };
 
-static const char *end_word(const struct wp_run *run, const struct wp_end_time *t, size_t host)
-{
-	if (run->test.direction && !strcmp(run->test.direction, "both"))
-		return run->hosts[host].role ? run->hosts[host].role : "end";
-	return t->sends ? "sender" : "receiver";
-}
-
 /* One end of a cell; true: its thread moved between CPUs and has no single row to show. */
 static bool put_end(struct wp_doc *doc, const struct wp_campaign *c, struct wp_doc_table *table,
 		    const struct wp_cell_run *r, size_t host)
@@ -53,7 +46,7 @@ static bool put_end(struct wp_doc *doc, const struct wp_campaign *c, struct wp_d
 	use = t.cpu >= 0 && cpus ? wp_host_cpu(cpus, t.cpu) : NULL;
 	for (; at < c->plan.n_axes; at++)
 		cells[at] = wp_cell(host ? "" : c->plan.axes[at].values[c->cells[r->cell].key[at]]);
-	cells[at++] = wp_cell(end_word(r->run, &t, host));
+	cells[at++] = wp_cell(wp_doc_end_word(r->run, host));
 	cells[at++] = t.cpu >= 0 ? wp_cell(wp_doc_printf(doc, "%d", t.cpu)) : wp_cell("moved");
 	cells[at++] = wp_cell_num(t.busy_pct);
 	cells[at++] = wp_cell_num(t.user_pct);
@@ -119,7 +112,7 @@ static void put_why(struct wp_doc *doc, const struct wp_campaign *c, const struc
 		if (wp_explain_time(run, h, &t))
 			continue;
 		wp_end_time_format(&t, time, sizeof(time));
-		wp_doc_para(doc, label, WP_DOC_PLAIN, "%s: %s", end_word(run, &t, h), time);
+		wp_doc_para(doc, label, WP_DOC_PLAIN, "%s: %s", wp_doc_end_word(run, h), time);
 		label = "";
 	}
 }

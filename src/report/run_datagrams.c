@@ -58,6 +58,7 @@ struct totals {
 	struct wp_num packets, bytes, seconds, bps, lost, order, twice, late, jitter_us, refused,
 		shortfall;
 	size_t n;
+	const char *way; /* "client to server: " where there are two; "" */
 };
 
 static void add_end(struct totals *t, const struct wp_flow_end *e)
@@ -86,7 +87,7 @@ static void add_end(struct totals *t, const struct wp_flow_end *e)
 
 static void put_amounts(struct wp_buf *b, struct wp_doc *doc, const struct totals *t, char unit)
 {
-	wp_buf_printf(b, "%s packets, %s", count_text(doc, t->packets),
+	wp_buf_printf(b, "%s%s packets, %s", t->way, count_text(doc, t->packets),
 		      text_of(doc, WP_DOC_BYTES, 0, t->bytes));
 	if (wp_has(t->seconds))
 		wp_buf_printf(b, " in %.2f s", t->seconds.v);
@@ -94,7 +95,7 @@ static void put_amounts(struct wp_buf *b, struct wp_doc *doc, const struct total
 		      text_of(doc, WP_DOC_BPS, unit, t->bps));
 }
 
-static void put_sent(struct wp_doc *doc, const char *label, const struct totals *t, char unit)
+static void put_sent(struct wp_doc *doc, const struct totals *t, char unit)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
 
@@ -106,11 +107,10 @@ static void put_sent(struct wp_doc *doc, const char *label, const struct totals 
 		wp_buf_printf(&b,
 			      "; %s fell due and were not sent: after a stall nothing is caught up",
 			      count_text(doc, t->shortfall));
-	wp_doc_para(doc, label, WP_DOC_PLAIN, "%s", wp_buf_text(&b));
+	wp_doc_para(doc, "Sent", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
 }
 
-static void put_received(struct wp_doc *doc, const char *label, const struct totals *t,
-			 struct wp_num sent, char unit)
+static void put_received(struct wp_doc *doc, const struct totals *t, struct wp_num sent, char unit)
 {
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
 	struct wp_num pct = wp_num_ratio(t->lost, sent, 100);
@@ -128,16 +128,13 @@ static void put_received(struct wp_doc *doc, const char *label, const struct tot
 		wp_format_ns(t->jitter_us.v * 1e3 / (double)t->n, text, sizeof(text));
 		wp_buf_printf(&b, ", jitter %s", text);
 	}
-	wp_doc_para(doc, label, WP_DOC_PLAIN, "%s", wp_buf_text(&b));
+	wp_doc_para(doc, "Received", WP_DOC_PLAIN, "%s", wp_buf_text(&b));
 }
 
 /* One line for each end; of each direction, where there are two. */
 static void put_totals(struct wp_doc *doc, const struct wp_run *run, char unit)
 {
-	static const char *const labels[2][2][2] = {
-		{ { "Sent", "Received" }, { "Sent", "Received" } },
-		{ { "RX sent", "received" }, { "TX sent", "received" } },
-	};
+	static const char *const ways[] = { "server to client: ", "client to server: " };
 	bool both = is(run->test.direction, "both");
 
 	for (int s = 1; s >= 0; s--) {
@@ -150,8 +147,9 @@ static void put_totals(struct wp_doc *doc, const struct wp_run *run, char unit)
 			}
 		if (!sent.n)
 			continue;
-		put_sent(doc, labels[both][s][0], &sent, unit);
-		put_received(doc, labels[both][s][1], &received, sent.packets, unit);
+		sent.way = received.way = both ? ways[s] : "";
+		put_sent(doc, &sent, unit);
+		put_received(doc, &received, sent.packets, unit);
 	}
 }
 
@@ -262,6 +260,8 @@ static void put_buffer(struct wp_doc *doc, const struct wp_run *run)
 	struct wp_num got = wp_absent(NULL), asked = wp_absent(NULL), drops = wp_num(0);
 	struct wp_buf b _cleanup_buf_ = WP_BUF(SENTENCE_BYTES);
 	const struct wp_host *h;
+	const char *each;
+	bool enough;
 
 	for (size_t i = 0; i < run->n_flows; i++) {
 		const struct wp_flow *f = &run->flows[i];
@@ -275,29 +275,28 @@ static void put_buffer(struct wp_doc *doc, const struct wp_run *run)
 	if (!wp_has(got))
 		return;
 	/* The kernel doubles what it is asked for: half is for its own account of each packet. */
-	if (wp_has(asked))
-		wp_buf_printf(&b, "the receiver asked for %s and got %s",
-			      text_of(doc, WP_DOC_BYTES, 0, asked),
-			      text_of(doc, WP_DOC_BYTES, 0, wp_num(got.v / 2)));
+	got.v /= 2;
+	enough = !wp_has(asked) || got.v >= asked.v;
+	each = run->n_flows > 1 ? " a stream" : "";
+	if (enough)
+		wp_buf_printf(&b, "the receiver's socket holds %s%s%s",
+			      text_of(doc, WP_DOC_BYTES, 0, got), each,
+			      wp_has(asked) ? ", as it asked for" : "");
 	else
-		wp_buf_printf(&b, "the receiver has %s",
-			      text_of(doc, WP_DOC_BYTES, 0, wp_num(got.v / 2)));
-	if (run->n_flows > 1)
-		wp_buf_puts(&b, " a stream");
-	if (!wp_has(drops))
-		;
-	else if (drops.v > 0)
-		wp_buf_printf(&b, "; it was full: %s packets were lost there",
+		wp_buf_printf(&b, "the receiver's socket asked for %s%s and got %s",
+			      text_of(doc, WP_DOC_BYTES, 0, asked), each,
+			      text_of(doc, WP_DOC_BYTES, 0, got));
+	h = run->n_flows ? wp_flow_receiver(run, &run->flows[0]) : NULL;
+	if (!enough && h && wp_has(h->inventory.rmem_max_bytes))
+		wp_buf_printf(&b, " (net.core.rmem_max there is %.0f; root may exceed it)",
+			      h->inventory.rmem_max_bytes.v);
+	if (wp_num_or(drops, 0) > 0)
+		wp_buf_printf(&b, "; it was full, and %s packets were lost there",
 			      count_text(doc, drops));
-	else
+	else if (wp_has(drops))
 		wp_buf_puts(&b, "; it never ran over");
 	wp_doc_para(doc, "Buffer", wp_num_or(drops, 0) > 0 ? WP_DOC_WARN : WP_DOC_PLAIN, "%s",
 		    wp_buf_text(&b));
-	h = run->n_flows ? wp_flow_receiver(run, &run->flows[0]) : NULL;
-	if (h && wp_has(asked) && got.v < 2 * asked.v && wp_has(h->inventory.rmem_max_bytes))
-		wp_doc_para(doc, "", WP_DOC_WARN,
-			    "net.core.rmem_max allows %s there; as root the receiver may exceed it",
-			    text_of(doc, WP_DOC_BYTES, 0, h->inventory.rmem_max_bytes));
 }
 
 static void put_distribution(struct wp_doc *doc, const struct wp_run *run, const char *name,
@@ -308,7 +307,7 @@ static void put_distribution(struct wp_doc *doc, const struct wp_run *run, const
 
 		if (!h || wp_num_or(h->count, 0) <= 0)
 			continue;
-		wp_doc_para(doc, label, WP_DOC_PLAIN, "%s%sp50 %s, p99 %s, max %s%s%s%s",
+		wp_doc_para(doc, label, WP_DOC_PLAIN, "%s%sp50 %s, p99 %s, max %s%s%s",
 			    run->n_hosts > 1 && is(run->test.direction, "both") &&
 					    run->hosts[i].role
 				    ? run->hosts[i].role
@@ -316,7 +315,7 @@ static void put_distribution(struct wp_doc *doc, const struct wp_run *run, const
 			    is(run->test.direction, "both") ? ": " : "",
 			    text_of(doc, WP_DOC_US, 0, h->p50_us),
 			    text_of(doc, WP_DOC_US, 0, h->p99_us),
-			    text_of(doc, WP_DOC_US, 0, h->max_us), what, h->note ? "; " : "",
+			    text_of(doc, WP_DOC_US, 0, h->max_us), h->note ? "; " : what,
 			    h->note ? h->note : "");
 		label = "";
 	}

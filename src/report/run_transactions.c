@@ -102,9 +102,8 @@ static void put_latency(struct wp_doc *doc, const struct wp_run *run, const stru
 		return;
 	for (size_t i = 0; i < WP_ARRAY_SIZE(figures); i++)
 		c[1 + i] = n < figures[i].least ? wp_cell("") : wp_cell_num(figures[i].us);
-	if (wp_num_or(run->test.rate_hz, 0) > 0)
-		wp_doc_para(doc, "", WP_DOC_DIM,
-			    "from the time that each request was due, sent or not");
+	if (h && h->note)
+		wp_doc_para(doc, "", WP_DOC_DIM, "%s", h->note);
 }
 
 /* ---- bars ------------------------------------------------------------------------------------- */
@@ -245,8 +244,6 @@ void wp_run_doc_transactions(struct wp_doc *doc, const struct wp_run *run)
 	put_latency(doc, run, h);
 	if (h)
 		wp_run_doc_bars(doc, h);
-	if (h && h->note)
-		wp_doc_para(doc, "", WP_DOC_DIM, "%s", h->note);
 	if (wp_has(fair))
 		wp_doc_para(doc, "Fairness", WP_DOC_PLAIN,
 			    "%.3f (Jain's index: 1 = all connections alike)", fair.v);

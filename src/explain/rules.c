@@ -295,6 +295,15 @@ const struct wp_rule wp_rules[] = {
 	  .sign = "no cache in common; the share is what that costs typically",
 	  .minor = true,
 	  .evaluate = wp_rule_far_cpu },
+	{ .name = "bufferbloat",
+	  .kinds = WP_KIND_TCP | WP_KIND_UDP,
+	  .summary = "the load keeps a queue that everything else on the path waits in",
+	  .needs =
+		  "total.latency_idle_us.p50 total.latency_loaded_us.p50 end.bits_per_second thread.run_delay_pct",
+	  .sign = "with --with rr: the load adds 1 ms to the median round trip and makes it 5 times as long, or adds 5 ms; "
+		  "medium confidence where an end waits for a CPU 10 % of the time, because the requests may do so too",
+	  .note = true,
+	  .evaluate = wp_rule_bufferbloat },
 	{ .name = "accounting",
 	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR,
 	  .summary = "the kernel's account of a CPU does not add up",

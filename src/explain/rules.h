@@ -79,6 +79,8 @@ enum wp_rule_answer wp_rule_rr_one_cpu(const struct wp_facts *f, struct wp_findi
 enum wp_rule_answer wp_rule_rr_connect(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_rr_retransmits(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_rr_timeouts(const struct wp_facts *f, struct wp_finding *ret);
+/* rule_latency.c */
+enum wp_rule_answer wp_rule_bufferbloat(const struct wp_facts *f, struct wp_finding *ret);
 /* rule_host.c */
 enum wp_rule_answer wp_rule_steal(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_far_cpu(const struct wp_facts *f, struct wp_finding *ret);

@@ -288,6 +288,35 @@ static void no_distance(struct test_run *t)
 	t->app_to_rx = NULL;
 }
 
+static void bloat(struct test_run *t)
+{
+	t->rate_bps = 191e6;
+	t->idle_us = 36;
+	t->loaded_us = 5210;
+}
+
+/* 20 ms away, and the receiver shares its CPU. */
+static void distant_bloat(struct test_run *t)
+{
+	bloat(t);
+	t->idle_us = 20000;
+	t->loaded_us = 220000;
+	t->receiver.delay = 12;
+}
+
+static void no_bloat(struct test_run *t)
+{
+	t->idle_us = 36;
+	t->loaded_us = 340;
+}
+
+/* A distant server: 2 ms more is no queue to speak of. */
+static void little_bloat(struct test_run *t)
+{
+	t->idle_us = 20000;
+	t->loaded_us = 22000;
+}
+
 static void no_rate(struct test_run *t)
 {
 	target_rate(t);
@@ -334,6 +363,8 @@ static const struct {
 	{ "app_limited", app_slow, app_busy, base, no_tcp_info },
 	{ "steal", stolen, stolen_elsewhere, base, no_threads },
 	{ "far_cpu", far, base, base, no_distance },
+	{ "bufferbloat", bloat, no_bloat, little_bloat, NULL },
+	{ "bufferbloat", bloat, base, little_bloat, NULL },
 	{ "accounting", hidden, hidden_elsewhere, base, NULL },
 	{ "short_run", brief, base, base, NULL },
 	{ "sampler", costly_sampler, base, base, NULL },
@@ -381,6 +412,29 @@ static void test_no(void **state)
 		expect(cases[i].rule, cases[i].no, WP_RULE_NO, "no");
 		expect(cases[i].rule, cases[i].no2, WP_RULE_NO, "second no");
 	}
+}
+
+/* What stands beside the verdict of an added latency: how sure, and what to try. */
+static void test_a_queue_is_told_with_what_may_shorten_it(void **state)
+{
+	struct wp_finding f;
+	struct wp_run run;
+
+	(void)state;
+	assert_int_equal(ask("bufferbloat", bloat, &f, &run), WP_RULE_YES);
+	assert_non_null(strstr(f.says, "5.21 ms instead of 36 us, and nothing is lost"));
+	assert_non_null(strstr(f.says, "121 KBytes")); /* 5.174 ms at 191 Mbit/s */
+	assert_string_equal(f.confidence, "high");
+	assert_non_null(strstr(f.advice[0], "fq_codel"));
+	assert_int_equal(f.n_advice,
+			 1); /* 128 KByte of -w are more than that, and bbr needs a distance */
+	wp_run_done(&run);
+	assert_int_equal(ask("bufferbloat", distant_bloat, &f, &run), WP_RULE_YES);
+	assert_int_equal(f.n_advice, 3);
+	assert_non_null(strstr(f.advice[1], "-w 1024K"));
+	assert_non_null(strstr(f.advice[2], "-C bbr"));
+	assert_string_equal(f.confidence, "medium");
+	wp_run_done(&run);
 }
 
 static void test_missing(void **state)
@@ -607,6 +661,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_yes),
 		cmocka_unit_test(test_no),
+		cmocka_unit_test(test_a_queue_is_told_with_what_may_shorten_it),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_findings_are_whole),
 		cmocka_unit_test(test_every_rule_has_a_case),

@@ -34,6 +34,7 @@ struct test_run {
 	double rx_cpu, zero_windows, self_pct, clock_ns;
 	size_t streams;
 	const char *app_to_rx;
+	double idle_us, loaded_us; /* medians of requests beside the load */
 	struct test_side sender, receiver;
 	struct test_cpu cpu[3];
 };
@@ -71,6 +72,8 @@ static inline struct test_run test_run_base(void)
 		.clock_ns = 30,
 		.streams = 1,
 		.app_to_rx = "same cache",
+		.idle_us = NAN,
+		.loaded_us = NAN,
 		.sender = { 0, 80, 0.3, 0, 1048576 },
 		.receiver = { 1, 70, 0.3, 0, 262144 },
 		.cpu = { { 82, 1, 55, 26, 0, 100, 80e3, "ok" },
@@ -209,6 +212,10 @@ static inline void test_run_make(const struct test_run *t, struct wp_run *run)
 	run->test.streams = wp_num((double)t->streams);
 	run->test.target_bps = test_num(t->target_bps);
 	run->test.window_bytes = test_num(t->window_bytes);
+	run->test.with = isnan(t->idle_us) ? NULL : "TCP";
+	run->total.idle_p50_us = test_num(t->idle_us);
+	run->total.loaded_p50_us = test_num(t->loaded_us);
+	run->total.added_latency_us = test_num(t->loaded_us - t->idle_us);
 	run->n_hosts = t->one_host ? 1 : 2;
 	test_host(run, 0, t, reverse ? &t->receiver : &t->sender);
 	test_host(run, 1, t, reverse ? &t->sender : &t->receiver);

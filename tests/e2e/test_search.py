@@ -69,6 +69,8 @@ def test_a_deep_queue_is_what_the_load_adds():
         total = record['total']
         assert total['added_latency_us'] > QUEUE_MS * 1000 / 2, total
         assert total['added_latency_us'] > 2 * total['latency_idle_us']['p50'], total
+        if total['latency_loaded_us']['p50'] >= 5 * total['latency_idle_us']['p50']:
+            assert 'bufferbloat' in [f['rule'] for f in record['findings']], record['findings']
         # The queue is one direction's: requests over UDP see it as well.
         record = loaded('tcp', lab.host, '-C', 'cubic', '--with', 'rr,udp')
         check_record(record, 'UDP')

@@ -87,7 +87,11 @@ uint64_t rr_line_end(struct rr_line *l, int64_t now_ns)
 {
 	uint64_t n = 0;
 
-	if (l->due_ns <= now_ns && !l->poisson)
+	if (l->due_ns == RR_NEVER || l->due_ns > now_ns) {
+		l->due_ns = RR_NEVER;
+		return 0;
+	}
+	if (!l->poisson)
 		n = even_overdue(l, now_ns);
 	while (l->poisson && l->due_ns <= now_ns && n < DRAWN_AT_END) {
 		n++;

@@ -20,7 +20,9 @@ static void every_size_is_exact_both_ways(void **state)
 				struct test_rr t = { .plan = test_plan(sizes[i], sizes[j]) };
 
 				t.plan.wait = waits[w];
-				t.requests = sizes[i] + sizes[j] > 100000 ? 3 : 20;
+				t.requests = sizes[i] + sizes[j] > 100000
+						     ? 3
+						     : test_requests(waits[w], 20);
 				test_begin(&t, 1, TEST_TCP);
 				assert_true(test_wait_done(t.client));
 				test_ends_agree(&t);
@@ -45,7 +47,8 @@ static void requests_under_way_are_exact(void **state)
 
 					t.plan.wait = waits[w];
 					t.plan.outstanding = outstanding[i];
-					t.requests = sizes[j][0] > 5000 ? 70 : 200;
+					t.requests = test_requests(waits[w],
+								   sizes[j][0] > 5000 ? 70 : 200);
 					test_begin(&t, 1, (enum test_sockets)how);
 					assert_true(test_wait_done(t.client));
 					test_ends_agree(&t);
@@ -98,7 +101,7 @@ static void stop_finishes_what_is_under_way(void **state)
 				t.plan.wait = waits[w];
 				t.plan.outstanding = outstanding;
 				test_begin(&t, connections[i], TEST_TCP);
-				test_wait_transactions(&t, 200);
+				test_wait_transactions(&t, test_requests(waits[w], 200));
 				wp_load_stop(t.client);
 				/* Stopping the server changes nothing for it. */
 				wp_load_stop(t.server);
@@ -246,7 +249,7 @@ static void a_server_that_closes_ends_that_client_only(void **state)
 				 0);
 		assert_int_equal(write(t.server_fd[2], "!", 1), 1);
 		wp_close_p(&t.server_fd[2]);
-		test_wait_transactions(&t, 100);
+		test_wait_transactions(&t, test_requests(waits[w], 100));
 		while (!test_count(t.client, 2).ended)
 			test_sleep(TEST_MS);
 		assert_int_equal(test_count(t.client, 2).error, -ECONNRESET);

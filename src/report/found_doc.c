@@ -146,7 +146,8 @@ static void put_limit(struct wp_doc *doc, const struct wp_found *f)
 		wp_buf_printf(&b, "loss: at %s packets/s %s of %s trials passed",
 			      count(doc, f->next_pps), count(doc, f->next_passed),
 			      count(doc, f->next_trials));
-	if (f->lost_at && !is(f->limited_by, "sender") && !is(f->limited_by, "asked"))
+	if (f->lost_at && !is(f->limited_by, "sender") && !is(f->limited_by, "asked") &&
+	    !is(f->limited_by, "starved"))
 		wp_buf_printf(&b, "%s%.0f %% of the loss at: %s", b.len ? "; " : "",
 			      wp_num_or(f->lost_at_pct, 0), f->lost_at);
 	if (b.len)

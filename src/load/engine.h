@@ -113,7 +113,6 @@ struct wp_stream {
 	struct wp_addr
 		remote; /* length 0 = the socket is connected; else whom to send or connect to, or (a
 			   listening socket) whom alone to serve, whatever the port */
-	struct wp_addr local; /* with fd -1: where to connect from, port 0; length 0 = anywhere */
 	struct wp_stream_counters *count;
 	unsigned index;
 	struct wp_load *load;

@@ -287,7 +287,6 @@ static int open_streams(struct wp_load *l, const struct wp_load_spec *spec, stru
 					  .role = spec->streams[i].role,
 					  .limit_bytes = spec->streams[i].limit_bytes,
 					  .remote = spec->streams[i].remote,
-					  .local = spec->streams[i].local,
 					  .count = &l->counters[i],
 					  .index = (unsigned)i,
 					  .load = l,

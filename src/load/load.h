@@ -32,7 +32,7 @@ struct wp_stream_spec {
 	int fd;
 	enum wp_stream_role role;
 	uint64_t limit_bytes;
-	struct wp_addr remote, local; /* see struct wp_stream */
+	struct wp_addr remote; /* see struct wp_stream */
 };
 
 struct wp_load_spec {

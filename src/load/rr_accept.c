@@ -147,6 +147,7 @@ static void accept_on_time(struct rr_worker *t)
 /* 1: accepted or died in the queue; 0: none there, or none can be taken now; -errno. */
 static int accept_one(struct rr_worker *t, struct wp_stream *s)
 {
+	struct wp_addr from = { .len = sizeof(from.storage) };
 	_cleanup_close_ int fd = -1;
 	struct rr_child *c;
 
@@ -154,7 +155,7 @@ static int accept_one(struct rr_worker *t, struct wp_stream *s)
 		pause_accepting(t, s);
 		return 0;
 	}
-	fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(s->fd, &from.sa, &from.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		switch (errno) {
 		case EAGAIN:
@@ -175,6 +176,8 @@ static int accept_one(struct rr_worker *t, struct wp_stream *s)
 			return 1;
 		}
 	}
+	if (s->remote.len > 0 && !wp_addr_same_host(&from, &s->remote))
+		return 1; /* a stranger: closed without a word */
 	c = child_new(t, s, fd);
 	if (!c) {
 		pause_accepting(t, s);

@@ -90,9 +90,7 @@ int wp_data_name_port(int control_fd, uint16_t port, struct wp_stream_spec *stre
 	if (r < 0)
 		return r;
 	wp_addr_set_port(&e.remote, port);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		streams[i].remote = e.remote;
-		streams[i].local = e.local;
-	}
 	return 0;
 }

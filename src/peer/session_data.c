@@ -96,17 +96,18 @@ static int listen_for(struct wp_session *s, struct wp_stream_spec *streams, size
 {
 	struct wp_addr local = s->local, peer = s->from;
 	int fds[WP_PEER_MAX_LISTENERS], r;
+	struct wp_err why = { 0 };
 
 	wp_addr_set_port(&local, s->server->config->data_port);
 	wp_addr_set_port(&peer, 0);
-	r = wp_sock_listen_group(&local, fds, n, err);
+	r = wp_sock_listen_group(&local, fds, n, &why);
 	if (r == -EADDRINUSE)
 		return wp_err_set(err, r,
 				  "the server's data port %u (--data-port) is taken, by another "
 				  "test perhaps; try again later",
 				  s->server->config->data_port);
 	if (r < 0)
-		return r;
+		return wp_err_set(err, r, "the server %s", why.msg);
 	for (size_t i = 0; i < n; i++) {
 		streams[i].fd = fds[i];
 		streams[i].remote = peer;

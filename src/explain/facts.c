@@ -347,7 +347,8 @@ bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *poo
 	f->one_cpu = f->same_machine && f->sender.stays && f->receiver.stays &&
 		     wp_has(f->sender.cpu) && wp_has(f->receiver.cpu) &&
 		     f->sender.cpu.v == f->receiver.cpu.v;
-	if (f->kind != WP_KIND_UDP) { /* a sender of datagrams waits for nobody */
+	/* A sender of datagrams waits for nobody; of requests and responses always one waits for the other. */
+	if (f->kind == WP_KIND_TCP) {
 		excuse(&f->sender, &f->receiver);
 		excuse(&f->receiver, &f->sender);
 	}

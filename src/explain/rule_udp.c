@@ -216,7 +216,7 @@ static void buffer_advice(const struct wp_facts *f, struct wp_finding *ret)
 		wp_advise(f, ret, "sysctl -w net.core.rmem_max=%.0f on the receiver (it is %.0f)",
 			  most.v > 8388608 ? 4 * most.v : 33554432.0, most.v);
 	else if (wp_has(got) && !wp_has(asked))
-		wp_advise_command(f, ret, "window w", "-w %.0f", 2 * got.v);
+		wp_advise_command(f, ret, "window w", "-w %.0f", got.v);
 	wp_advise_command(f, ret, "bitrate b", "--find-rate 'loss<0.1%%'");
 }
 
@@ -233,7 +233,7 @@ enum wp_rule_answer wp_rule_socket_buffer(const struct wp_facts *f, struct wp_fi
 	if (packets <= 0)
 		return WP_RULE_NO;
 	if (wp_has(f->rcvbuf_bytes))
-		wp_format_bytes(f->rcvbuf_bytes.v, buffer, sizeof(buffer));
+		wp_format_bytes(f->rcvbuf_bytes.v / 2, buffer, sizeof(buffer)); /* as -w has it */
 	if (wp_has(want)) {
 		wp_format_bytes(want.v, asked + sizeof("asked for: ") - 1,
 				sizeof(asked) - sizeof("asked for: "));

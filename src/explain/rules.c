@@ -246,9 +246,11 @@ const struct wp_rule wp_rules[] = {
 	{ .name = "rr_wakeup",
 	  .kinds = WP_KIND_RR,
 	  .summary = "the time passes in waking threads up",
-	  .needs = "thread.cpu_pct thread.voluntary_switches total.transactions_per_s",
-	  .sign = "a closed loop that sleeps: one request under way, and the two threads together run or wait for a CPU less than "
-		  "90 % of the time (with several, the busier one), with a sleep each second transaction or more",
+	  .needs =
+		  "thread.cpu_pct thread.run_delay_pct thread.voluntary_switches total.transactions_per_s",
+	  .sign = "a closed loop whose threads sleep each second transaction or more; the share is the time that they wait for "
+		  "something else than a CPU that others use: with one small request at a time between two CPUs of a machine all "
+		  "other time, because running is mostly waking then; with several the time that the busier end rests",
 	  .covers = NULL,
 	  .evaluate = wp_rule_rr_wakeup },
 	{ .name = "rr_spin",

@@ -25,7 +25,7 @@ struct test_udp {
 struct test_rr {
 	struct test_run t;
 	const char *wait, *protocol;
-	double connections, outstanding, rate_hz, connect;
+	double connections, outstanding, rate_hz, connect, request_bytes;
 	double transactions, timeouts; /* in t.seconds */
 	double client_sleeps, server_sleeps;
 	double p50_us, tail_us,
@@ -65,6 +65,7 @@ static inline struct test_rr test_rr_base(void)
 			     .connections = 1,
 			     .outstanding = 1,
 			     .rate_hz = NAN,
+			     .request_bytes = 1,
 			     .transactions = 63600,
 			     .client_sleeps = 63600,
 			     .server_sleeps = 63600,
@@ -161,6 +162,7 @@ static inline void test_rr_make(const struct test_rr *r, struct wp_run *run)
 	run->test.outstanding = wp_num(r->outstanding);
 	run->test.rate_hz = test_num(r->rate_hz);
 	run->test.connect = wp_num(r->connect);
+	run->test.request_bytes = run->test.response_bytes = wp_num(r->request_bytes);
 	run->test.response_timeout_s = wp_num(1);
 	f = &run->flows[0];
 	test_no_tcp(f);

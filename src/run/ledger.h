@@ -14,7 +14,7 @@
  *	refused (ENOBUFS with IP_RECVERR): it is in tx_dropped or the discipline's drops, but never was among the sent ones.
  *	What veth can't hand over is counted by the sender's device, by the receiver's, and by softnet_stat.
  *	softnet_stat's drops are in the receiving device's rx_dropped too; a socket's drops are in UdpInErrors, and with a
- *	full buffer in UdpRcvbufErrors.
+ *	full buffer in UdpRcvbufErrors. Where it takes trains (--gro) each of them is one in these counters.
  *
  * Sources: net/core/dev.c (enqueue_to_backlog, __dev_queue_xmit), drivers/net/veth.c, net/ipv4/udp.c, and planted drops.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,6 +132,21 @@ static void receiver_device_stages(struct way *w, double senders_device)
 	    source_of(w->to, "filter_drops"));
 }
 
+/*
+ * Datagrams in a train beyond its first, for so many trains: the kernel counts a train that finds the buffer full as one
+ * when the socket takes trains (UDP_GRO), and counts those that were taken in the same way.
+ */
+static double within_trains(const struct way *w, double trains)
+{
+	double taken = counted_ip(w->to, "Udp", "InDatagrams");
+	double datagrams =
+		wp_num_or(sum_of(w, false, offsetof(struct wp_flow_end, all_packets)), 0);
+
+	if (wp_num_or(w->run->test.gro, 0) <= 0 || taken <= 0 || datagrams <= taken)
+		return 0;
+	return trains * (ceil(datagrams / taken) - 1);
+}
+
 static void receiver_stack_stages(struct way *w)
 {
 	double own = wp_num_or(sum_of(w, false, offsetof(struct wp_flow_end, all_socket_drops)), 0);
@@ -150,6 +166,8 @@ static void receiver_stack_stages(struct way *w)
 	    "UdpInErrors without UdpRcvbufErrors");
 	put(w, "socket buffer", w->to, buffer, true, "SO_RXQ_OVFL");
 	put(w, "socket buffer", w->to, at_least_0(full - own), false, "UdpRcvbufErrors");
+	put(w, "socket buffer", w->to, within_trains(w, greater(buffer, full)), false,
+	    "counted in trains (UDP_GRO), of a length as the others");
 	put(w, "too late to place", w->to, late, true, "sequence numbers");
 }
 

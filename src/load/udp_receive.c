@@ -3,6 +3,10 @@
  * Receiving. A batch of messages is one recvmmsg(2); with UDP_GRO a message may be many datagrams of one size, which a
  * control message tells. The clock is read once after each call: that is when its datagrams arrived.
  *
+ * While more than 200,000 messages a second come, the thread sleeps by the clock instead of on the socket: on veth pairs
+ * that is 1.15 times the rate for 0.6 times the receiver's CPU time, because the sender does not have to wake it (an
+ * interrupt to another CPU for every few datagrams). It adds up to 0.1 ms to delays at such rates.
+ *
  * Delay and jitter: datagrams that were sent by one call carry the same time and are taken together. The one-way delay
  * is relative to the smallest of the stream, so the two clocks need not agree. The first 256 are kept back until the
  * smallest of them is known; should a smaller one come later, those before it are too small by the difference. Jitter is
@@ -18,6 +22,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "load/udp_stream.h"
 
@@ -30,6 +35,9 @@
 #define GRACE_NS       (100 * WP_NS_PER_MS) /* for what was overtaken by the end marker */
 #define SILENCE_NS     (500 * WP_NS_PER_MS) /* after a stop, when no end marker comes */
 #define DROPS_EVERY_NS WP_NS_PER_MS
+
+#define NAP_NS         (30 * WP_NS_PER_US) /* and the timer slack of 50 us */
+#define NAP_MESSAGE_NS (5 * WP_NS_PER_US)  /* when they come closer than this */
 
 union udp_control {
 	struct cmsghdr align;
@@ -44,6 +52,16 @@ static bool any_unconnected(const struct wp_worker *w)
 		if (w->streams[i]->role == WP_STREAM_RECEIVES && w->streams[i]->remote.len > 0)
 			return true;
 	return false;
+}
+
+/* A nap must not delay others, or overflow a buffer. */
+static bool may_nap(const struct wp_worker *w)
+{
+	for (size_t i = 0; i < w->n_streams; i++)
+		if (w->streams[i]->role != WP_STREAM_RECEIVES ||
+		    !udp_receive_buffer_is_ample(w->streams[i]->fd))
+			return false;
+	return true;
 }
 
 static void choose_batch(struct udp_worker *u)
@@ -65,6 +83,7 @@ int udp_receive_init(struct udp_worker *u)
 {
 	bool from = any_unconnected(u->w);
 
+	u->naps = may_nap(u->w);
 	choose_batch(u);
 	u->mapped_rx_bytes = u->rx_messages * u->rx_stride;
 	u->rx_arena = mmap(NULL, u->mapped_rx_bytes, PROT_READ | PROT_WRITE,
@@ -339,6 +358,8 @@ static void take_batch(struct udp_worker *u, struct wp_stream *s, size_t n, int6
 	};
 	uint64_t before = x->packets;
 
+	x->messages += n;
+	u->rx_fresh += n;
 	for (size_t m = 0; m < n; m++)
 		take_message(&a, m);
 	close_group(x, a.hist);
@@ -355,6 +376,20 @@ static void take_batch(struct udp_worker *u, struct wp_stream *s, size_t n, int6
 
 /* ---- drops ---- */
 
+/*
+ * The kernel counts messages. With UDP_GRO one is many datagrams: as many as those had that came, on average, which is
+ * exact where the sender's super-packets are alike. End markers are among them: no more was dropped than is lost.
+ */
+static uint64_t dropped_datagrams(const struct udp_receiver *x)
+{
+	uint64_t each = x->messages > 0 ? (x->packets + x->messages / 2) / x->messages : 1;
+	uint64_t n = x->drops * (each > 1 ? each : 1);
+
+	if (x->limit_known && n > x->total - distinct(x))
+		return x->total > distinct(x) ? x->total - distinct(x) : 0;
+	return n;
+}
+
 static void read_drops(struct wp_stream *s, int64_t now)
 {
 	struct udp_receiver *x = &udp_ctx(s)->rx;
@@ -366,7 +401,7 @@ static void read_drops(struct wp_stream *s, int64_t now)
 		return;
 	x->drops += drops - x->drops_seen; /* modulo 2^32 */
 	x->drops_seen = drops;
-	UDP_STORE(s->count->socket_drops, x->drops);
+	UDP_STORE(s->count->socket_drops, dropped_datagrams(x));
 }
 
 /* ---- the end ---- */
@@ -441,4 +476,22 @@ enum udp_turn udp_receive_turn(struct udp_worker *u, struct wp_stream *s)
 			read_drops(s, now);
 	}
 	return UDP_MORE;
+}
+
+bool udp_receive_nap(struct udp_worker *u, int64_t due_ns)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	int64_t now, since;
+	uint64_t fresh = u->rx_fresh;
+
+	if (!u->naps)
+		return false;
+	now = wp_now_ns();
+	since = now - u->rx_waited_ns;
+	u->rx_fresh = 0;
+	u->rx_waited_ns = now;
+	if (fresh * NAP_MESSAGE_NS < (uint64_t)since || due_ns - now < 2 * NAP_NS)
+		return false;
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+	return true;
 }

@@ -21,7 +21,8 @@
 
 #include "load/udp_stream.h"
 
-#define DRAIN_MAX     256 /* messages a call of udp_drain_errors() */
+#define AMPLE_BYTES   (256 << 10) /* as the kernel accounts: 300 of the smallest datagrams */
+#define DRAIN_MAX     256         /* messages a call of udp_drain_errors() */
 #define IP6_UDP_BYTES (40 + 8)
 #define IP4_UDP_BYTES (20 + 8)
 
@@ -174,6 +175,11 @@ int udp_read_drops(int fd, uint32_t *ret)
 	if (r == 0)
 		*ret = info[SK_MEMINFO_DROPS];
 	return r;
+}
+
+bool udp_receive_buffer_is_ample(int fd)
+{
+	return get_int(fd, SOL_SOCKET, SO_RCVBUF) >= AMPLE_BYTES;
 }
 
 bool udp_send_buffer_full(int fd)

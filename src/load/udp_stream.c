@@ -73,6 +73,8 @@ static void wait_single(struct udp_worker *u, struct wp_stream *s)
 
 	if (x->events == 0 && sleep_briefly(u, x->due_ns, wp_now_ns()))
 		return;
+	if (x->events & POLLIN && udp_receive_nap(u, x->due_ns))
+		return;
 	if (poll_until(u, p, 2, x->due_ns) > 0)
 		x->error = p[0].revents & POLLERR;
 }
@@ -177,6 +179,8 @@ static int wait_many(struct many *m, struct epoll_event *events)
 	const struct udp_timer *first = udp_timers_first(&m->timers);
 	int64_t now;
 
+	if (udp_receive_nap(m->u, first ? first->due_ns : UDP_NEVER))
+		return epoll_wait(m->epoll_fd, events, EVENTS_MAX, 0);
 	if (!first)
 		return epoll_wait(m->epoll_fd, events, EVENTS_MAX, -1);
 	now = wp_now_ns();

@@ -55,7 +55,7 @@ struct udp_held {
 
 struct udp_receiver {
 	struct udp_sequence seq;
-	uint64_t packets, bytes, calls;
+	uint64_t packets, bytes, calls, messages;
 	bool tail_seen; /* a datagram too short for a number in a stream of numbered ones: the last */
 	bool limit_known;   /* an end marker has come */
 	uint64_t total;     /* of it */
@@ -70,7 +70,7 @@ struct udp_receiver {
 	unsigned n_held;
 	/* Drops of the socket: the kernel's 32-bit counter when last read. */
 	uint32_t drops_seen;
-	uint64_t drops;
+	uint64_t drops; /* messages */
 	int64_t drops_read_ns;
 	bool drops_unread; /* something has come since */
 };
@@ -108,6 +108,10 @@ struct udp_worker {
 	struct iovec *rx_iov;
 	union udp_control *rx_control; /* with GRO */
 	struct wp_addr *rx_from;       /* when there are unconnected receivers */
+	/* Napping (udp_receive.c): messages since the last wait, and when that was. */
+	bool naps;
+	uint64_t rx_fresh;
+	int64_t rx_waited_ns;
 	size_t mapped_tx_bytes, mapped_rx_bytes;
 };
 
@@ -140,6 +144,8 @@ int udp_open(struct wp_stream *s, const struct wp_plan *plan, struct wp_err *err
 int udp_drain_errors(int fd);
 /* The kernel's counter of datagrams that this socket had no room for, modulo 2^32; 0 or -errno. */
 int udp_read_drops(int fd, uint32_t *ret);
+/* Whether the socket's receive buffer holds what comes during a nap. */
+bool udp_receive_buffer_is_ample(int fd);
 /* Whether the socket's send buffer is so full that a send may have been refused for it. */
 bool udp_send_buffer_full(int fd);
 
@@ -157,5 +163,7 @@ void udp_receive_done(struct udp_worker *u);
 int udp_receive_open(struct wp_stream *s, struct wp_err *err);
 void udp_receive_close(struct wp_stream *s);
 enum udp_turn udp_receive_turn(struct udp_worker *u, struct wp_stream *s);
+/* Instead of waiting for the sockets until `due_ns`: sleeps for a moment while much is coming, and returns true. */
+bool udp_receive_nap(struct udp_worker *u, int64_t due_ns);
 
 #endif

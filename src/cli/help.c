@@ -35,7 +35,8 @@ int wp_help_program(struct wp_buf *out)
 		"  whyperf doctor\n"
 		"\n`whyperf COMMAND --help` explains a command; --version and --engines say what\n"
 		"this build can do. Exit status: 0 done, 1 failed, 2 the command line is wrong,\n"
-		"130 interrupted (what was measured until then is printed and stored).\n");
+		"3 a threshold was not met (--stall), 130 interrupted (what was measured until\n"
+		"then is printed and stored).\n");
 	return wp_buf_status(out);
 }
 

@@ -249,6 +249,8 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 	}
 	if (execute(c, plan, venue, cli, &hooks, &run, &err) && run.exit_status == 0)
 		run.exit_status = WP_EXIT_FAILED;
+	if (!run.exit_status && run.n_stalls)
+		run.exit_status = WP_EXIT_THRESHOLD;
 	/* A name mistyped or a server that is not there leaves nothing behind. */
 	if (!c->no_store && run.n_flows)
 		stored = wp_measure_save(cli, &run, NULL);

@@ -75,6 +75,10 @@ const char *wp_format_name(enum wp_format f)
 	{ "idle-time", 0, WP_OPT_DURATION, OFF(idle_ns), .set_offset = OFF(idle_set),              \
 	  .arg = "TIME", .min = 0, .max = 3600, .group = "Latency under load",                     \
 	  .help = "how long alone; not given = 3 s, a third of a shorter test; 0 = only beside the load" }
+#define STRESS_ROWS                                                                                \
+	{ "stall", 0, WP_OPT_DURATION, OFF(stall_ns), .arg = "TIME", .min = 0.05, .max = 3600,     \
+	  .group = "Stress",                                                                       \
+	  .help = "find when progress stopped for so long although data waited, and what interrupts, queues and carrier did then; exit status 3 when it did" }
 #define NETWORK_ROWS                                                                               \
 	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 1,              \
 	  .max = 65535, .group = "Network", .help = "port of the server" },                        \
@@ -140,6 +144,7 @@ const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS] = {
 	CONGESTION_ROW("TCP"),
 	DSCP_ROW("TCP"),
 
+	STRESS_ROWS,
 	NETWORK_ROWS,
 	OUTPUT_ROWS,
 };
@@ -196,6 +201,7 @@ const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS] = {
 
 	WITH_ROWS,
 	PLACEMENT_ROWS,
+	STRESS_ROWS,
 	NETWORK_ROWS,
 	OUTPUT_ROWS,
 };
@@ -244,6 +250,7 @@ const struct wp_opt wp_rr_options[WP_N_RR_OPTIONS] = {
 	WINDOW_ROW("Sockets", "socket buffers of both ends; not given = the kernel's choice"),
 	CONGESTION_ROW("Sockets"),
 	DSCP_ROW("Sockets"),
+	STRESS_ROWS,
 	NETWORK_ROWS,
 	OUTPUT_ROWS,
 };

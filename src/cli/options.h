@@ -18,7 +18,7 @@ enum wp_format {
 
 /* What the options of tcp, udp and rr set; a command leaves at zero what it has no option for. */
 struct wp_test_config {
-	int64_t duration_ns, interval_ns, omit_ns, sample_ns, timeout_ns;
+	int64_t duration_ns, interval_ns, omit_ns, sample_ns, timeout_ns, stall_ns;
 	uint64_t streams, length_bytes, rate_bps, limit_bytes, blocks, window_bytes;
 	int64_t mss_bytes, port;
 	bool duration_set;
@@ -50,9 +50,9 @@ struct wp_test_config {
 	bool trial_set, search_set, resolution_set, border_set, omit_set;
 };
 
-#define WP_N_TCP_OPTIONS 39
-#define WP_N_UDP_OPTIONS 45
-#define WP_N_RR_OPTIONS  38
+#define WP_N_TCP_OPTIONS 40
+#define WP_N_UDP_OPTIONS 46
+#define WP_N_RR_OPTIONS  39
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 extern const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS];
 extern const struct wp_opt wp_rr_options[WP_N_RR_OPTIONS];

@@ -241,6 +241,7 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 		.omit_ns = c->omit_ns,
 		.interval_ns = c->interval_ns,
 		.sample_ns = c->sample_ns,
+		.stall_ns = c->stall_ns,
 		.length_bytes = c->length_bytes,
 		.rate_bps = c->rate_bps,
 		.window_bytes = c->window_bytes,

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "explain/rules.h"
+#include "explain/stall.h"
 
 #define MAX_RULES    64
 #define TIE_PCT      10.0 /* points: causes this close are not told apart */
@@ -266,7 +267,7 @@ int wp_explain(struct wp_run *run)
 	bool both = run->test.direction && !strcmp(run->test.direction, "both"), any = false;
 	size_t n = 0;
 
-	if (!v)
+	if (!v || wp_stalls_judge(run))
 		return -ENOMEM;
 	run->findings = NULL;
 	run->n_findings = 0;
@@ -277,17 +278,20 @@ int wp_explain(struct wp_run *run)
 		any = true;
 		ask(v, &f, !both ? NULL : forward ? "client to server" : "server to client");
 	}
-	if (!any)
+	if (!any && !run->n_stalls)
 		return 0;
-	fold(v);
-	rank(v);
-	say_ties(v, &run->pool);
 	findings = wp_pool_calloc(&run->pool, WP_EXPLAIN_MAX, sizeof(*findings));
 	if (!findings)
 		return -ENOMEM;
+	/* What stopped it altogether comes first, however short that was beside the rest of the run. */
+	if (wp_stalls_finding(run, &findings[n]))
+		n++;
+	fold(v);
+	rank(v);
+	say_ties(v, &run->pool);
 	for (size_t i = 0; i < v->n_causes && i < WP_EXPLAIN_CAUSES; i++)
 		findings[n++] = v->causes[i].finding;
-	open = open_pct(v, &of);
+	open = any ? open_pct(v, &of) : 0;
 	if (open > 0)
 		say_not_explained(v, &of, open, &findings[n++]);
 	for (size_t i = 0; i < v->n_notes && i < WP_EXPLAIN_NOTES; i++)

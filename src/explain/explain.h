@@ -21,12 +21,13 @@
 
 #define WP_EXPLAIN_CAUSES 3
 #define WP_EXPLAIN_NOTES  5
-#define WP_EXPLAIN_MAX    (WP_EXPLAIN_CAUSES + 1 + WP_EXPLAIN_NOTES)
+#define WP_EXPLAIN_MAX    (1 + WP_EXPLAIN_CAUSES + 1 + WP_EXPLAIN_NOTES)
 
 /* The finding that stands where the causes leave more than a quarter of the time open. */
 #define WP_NOT_EXPLAINED "not_explained"
 
-/* Replaces run->findings; 0 or -ENOMEM. A run without flows or that moved nothing gets none. */
+/* Replaces run->findings and run->stalls; 0 or -ENOMEM. A run without flows or that moved nothing gets no finding, but
+ * for its stalls (explain/stall.h), which come first. */
 int wp_explain(struct wp_run *run) WP_MUST_USE;
 
 /* The wall time of one end's busiest thread, in per cent; the parts add up to 100. Absent where the record does not

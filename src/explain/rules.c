@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "explain/stall.h"
 
 /* Where shares are within 10 points, the earlier row comes first: what is set by an option or shown by the connection
  * itself, then who else uses the CPUs, then what the ends themselves do there. */
@@ -373,6 +374,20 @@ static void put_rule(struct wp_buf *out, const struct wp_rule *r)
 	wp_buf_puts(out, "\n");
 }
 
+static void put_stalls(struct wp_buf *out)
+{
+	wp_buf_puts(
+		out,
+		"## Stalls\n\n"
+		"With `--stall TIME` a finding `stalled` stands before all others where progress stopped for so long although\n"
+		"data waited. Its share is the time of all stalls. Each stall (`stalls[]` of the record) has one cause, the\n"
+		"first of these that the figures around it show:\n\n"
+		"| cause | is told when |\n| --- | --- |\n");
+	for (size_t i = 0; i < WP_N_STALL_CAUSES; i++)
+		wp_buf_printf(out, "| `%s` | %s |\n", wp_stall_causes[i].name,
+			      wp_stall_causes[i].sign);
+}
+
 int wp_rules_markdown(struct wp_buf *out)
 {
 	wp_buf_puts(
@@ -390,5 +405,6 @@ int wp_rules_markdown(struct wp_buf *out)
 		"## Rules\n\n");
 	for (size_t i = 0; i < wp_n_rules; i++)
 		put_rule(out, &wp_rules[i]);
+	put_stalls(out);
 	return wp_buf_status(out);
 }

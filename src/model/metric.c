@@ -484,7 +484,7 @@ const struct wp_metric wp_metrics[] = {
 	G(length_s, "s", WP_LOWER, "CLOCK_MONOTONIC", "how long nothing moved"),
 	L(ended, "", "progress, stream ended or test ended"),
 	L(cause, "hosts[].stalls",
-	  "carrier_lost, peer_vanished, process_stopped, interrupts_stopped, queue_stuck, window_closed, off_cpu, packets_lost or not_explained"),
+	  "carrier_lost, process_stopped, peer_vanished, interrupts_stopped, queue_stuck, window_closed, off_cpu, packets_lost, no_answer or not_explained"),
 	L(confidence, "", "high, medium or low"),
 	L(says, "", "a sentence"),
 #undef S

@@ -84,7 +84,7 @@ struct wp_stall {
 	const char *flow;
 	const char *seen_by;    /* client | server | both */
 	const char *ended;      /* as above */
-	const char *cause;      /* WP_STALL_CAUSES of explain/stall.h */
+	const char *cause;      /* carrier_lost, ...: explain/stall.h */
 	const char *confidence; /* high | medium | low */
 	const char *says;       /* a sentence */
 	struct wp_num flows, start_s, length_s;

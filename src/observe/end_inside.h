@@ -9,6 +9,7 @@
 #include "observe/flow_watch.h"
 #include "observe/path_watch.h"
 #include "observe/sampler.h"
+#include "observe/stall_watch.h"
 
 #define SEEN_CPUS 64 /* different CPUs remembered as observed */
 
@@ -23,6 +24,7 @@ struct wp_end {
 	struct wp_load *load;
 	struct wp_sampler *sampler;
 	struct wp_path_watch *path; /* UDP; NULL = the other end's address is not known */
+	struct wp_stall_watch *stalls; /* NULL without --stall */
 	struct wp_flow_watch *flows;
 	struct wp_interval *rows; /* of the newest tick */
 	struct wp_cpu_sample *cpu_rows;

@@ -303,6 +303,8 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		r = put_hists(e, host, pool);
 	if (!r)
 		r = wp_end_recount(e, host, pool);
+	if (!r && e->stalls)
+		r = wp_stall_watch_result(e->stalls, host, pool);
 	if (r)
 		return r;
 	if (e->spec.engine->caps & WP_ENGINE_TRANSACTIONS && e->sends)

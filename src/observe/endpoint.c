@@ -133,6 +133,18 @@ static int make_load(struct wp_end *e, struct wp_err *err)
 	return 0;
 }
 
+static int make_stall_watch(struct wp_end *e, struct wp_err *err)
+{
+	struct wp_stall_watch_config config = { .plan = e->plan,
+						.load = e->load,
+						.streams = e->spec.streams,
+						.n_streams = e->spec.n_streams,
+						.one_flow = e->n_flows == 1,
+						.avoid = e->spec.cpus };
+
+	return e->plan->stall_ns ? wp_stall_watch_new(&config, &e->stalls, err) : 0;
+}
+
 int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_err *err)
 {
 	struct wp_end *e = calloc(1, sizeof(*e));
@@ -152,6 +164,8 @@ int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_er
 		r = make_path(e, err);
 	if (!r)
 		r = make_load(e, err);
+	if (!r)
+		r = make_stall_watch(e, err);
 	if (r) {
 		wp_end_free(e);
 		return r;
@@ -164,6 +178,7 @@ void wp_end_free(struct wp_end *e)
 {
 	if (!e)
 		return;
+	wp_stall_watch_free(e->stalls);
 	wp_load_free(e->load);
 	wp_sampler_free(e->sampler);
 	wp_path_watch_free(e->path);
@@ -245,6 +260,9 @@ int wp_end_go(struct wp_end *e)
 		read_flow(e, i, e->start_ns, &first);
 		wp_flow_watch_start(&e->flows[i], &first);
 	}
+	r = e->stalls ? wp_stall_watch_start(e->stalls, e->start_ns) : 0;
+	if (r)
+		return r;
 	wp_load_go(e->load, e->start_ns);
 	return 0;
 }
@@ -413,6 +431,7 @@ void wp_end_stop(struct wp_end *e)
 	if (!e->stopped_ns)
 		e->stopped_ns = wp_now_ns();
 	e->stopping = true;
+	wp_stall_watch_senders_stop(e->stalls);
 	wp_load_stop(e->load);
 }
 
@@ -469,6 +488,7 @@ int wp_end_finish(struct wp_end *e, int64_t grace_ns)
 		return e->result;
 	probe(e, wp_now_ns());
 	wp_end_stop(e);
+	wp_stall_watch_stop(e->stalls);
 	e->result = wp_load_join(e->load, wp_now_ns() + grace_ns);
 	now = wp_now_ns();
 	wp_sampler_stop(e->sampler);

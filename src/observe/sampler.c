@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "observe/beside.h"
 
 /* A reading allocates and faults in its memory at first: those are not typical. */
 #define COLD_SAMPLES 2
@@ -222,34 +222,16 @@ static void sample(struct wp_sampler *s, bool omitted, bool tail)
 
 /* The thread */
 
-/* Where it may run: the allowed CPUs, those of `on` only, those of `avoid` not. */
 static void place(struct wp_sampler *s)
 {
-	struct wp_cpulist allowed = { 0 };
-	size_t size = CPU_ALLOC_SIZE(WP_CPU_MAX), left = 0;
-	cpu_set_t *set = NULL;
+	int r = wp_run_beside(&s->avoid, &s->on);
 
-	if (s->avoid.n == 0 && s->on.n == 0)
-		return;
-	set = CPU_ALLOC(WP_CPU_MAX);
-	if (set && wp_cpulist_allowed(&allowed) == 0) {
-		CPU_ZERO_S(size, set);
-		for (size_t i = 0; i < allowed.n; i++) {
-			if (wp_cpulist_has(&s->avoid, allowed.cpu[i]) ||
-			    (s->on.n && !wp_cpulist_has(&s->on, allowed.cpu[i])))
-				continue;
-			CPU_SET_S((size_t)allowed.cpu[i], size, set);
-			left++;
-		}
-	}
-	if (left == 0)
+	if (r == -ENOENT)
 		s->cost.note =
 			s->on.n ? "the sampler could not be pinned where it was to run"
 				: "every allowed CPU is under test, so the sampler runs on them";
-	else if (sched_setaffinity(0, size, set) < 0)
+	else if (r < 0)
 		s->cost.note = "the sampler could not be kept off the CPUs under test";
-	wp_cpulist_done(&allowed);
-	CPU_FREE(set);
 }
 
 /* Waits for the time or the stop; true when it was the stop. */

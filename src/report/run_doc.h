@@ -52,6 +52,8 @@ void wp_run_doc_bars(struct wp_doc *doc, const struct wp_histogram *h);
 void wp_doc_put_size(struct wp_buf *b, double bytes);
 /* What hosts[i] did, in a word: sender and receiver, or client and server where each of them did both. */
 const char *wp_doc_end_word(const struct wp_run *run, size_t i);
+/* Only with --stall. */
+void wp_run_doc_stalls(struct wp_doc *doc, const struct wp_run *run);
 void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts);
 

@@ -359,6 +359,9 @@ static void put_end(struct wp_doc *doc, const struct wp_run *run,
 	if (run->error)
 		wp_doc_para(doc, run->exit_status == 130 ? "Stopped" : "Failed", WP_DOC_BAD, "%s",
 			    run->error);
+	else if (run->exit_status == 3 && run->n_stalls)
+		wp_doc_para(doc, "Threshold", WP_DOC_BAD,
+			    "progress stopped: exit status 3 (--stall)");
 	else if (run->exit_status)
 		wp_doc_para(doc, "Failed", WP_DOC_BAD, "exit status %d", run->exit_status);
 	if (opts->stored && *opts->stored)

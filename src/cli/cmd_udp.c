@@ -24,10 +24,10 @@ const struct wp_command wp_cmd_udp = {
 		"or a host where `whyperf serve` runs. -u -c HOST of iperf is udp HOST here.\n"
 		"--find-rate looks for the highest rate with so little loss (RFC 2544): a trial\n"
 		"flat out (or at -b), a search, then 5 trials each of the rate found and of the\n"
-		"next higher one, in turns. A trial that fails is made again before it counts. Where the\n"
-		"sender is the limit, that is said, and no rate of the path is named. Exit status\n"
-		"3: no rate has so little loss. Several sizes: whyperf sweep --length\n"
-		"18,82,210,466,978,1234,1472 udp HOST --find-rate ... (frames of 64 to 1518).",
+		"next higher one, in turns. A trial that fails is made again before it counts.\n"
+		"Where the sender is the limit, that is said, and no rate of the path is named.\n"
+		"Exit status 3: no rate has so little loss. Several sizes (frames of 64 to 1518):\n"
+		"whyperf sweep --length 18,82,210,466,978,1234,1472 udp HOST --find-rate ...",
 	.examples = "  whyperf udp lab -b 0 -l 64               small packets, flat out\n"
 		    "  whyperf udp lab -b 0 -l 64 --gso --gro   in trains, as QUIC stacks send\n"
 		    "  whyperf udp 192.0.2.7 -b 36kpps -l 64    36,000 packets a second\n"

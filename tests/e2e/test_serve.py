@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from wp import PATIENCE, STATE, Server, begun, ended, main, run, start, wait_until
+from wp import PATIENCE, STATE, Server, Skip, begun, ended, main, run, start, wait_until
 
 
 def works(port):
@@ -195,6 +195,116 @@ def test_a_port_in_use_is_one_sentence():
     with Server() as server:
         second = run('serve', '-B', '127.0.0.1', '-p', server.port, expect=1)
         assert str(server.port) in second.err and 'in use' in second.err, second.err
+
+
+def udp_works(port, *args):
+    """A whole test over UDP still succeeds, and all of it comes."""
+    record = run('udp', '127.0.0.1', '-p', port, '-b', '1kpps', '-l', '100', '-n', '10000', '-J', '--no-store', *args,
+                 timeout=30).json()
+    for flow in record['flows']:
+        assert flow['sent']['all_packets'] == flow['received']['all_packets'] > 0, flow
+
+
+def test_garbage_at_the_udp_port_is_not_answered():
+    with Server('--idle-timeout', '2') as server:
+        before = memory_kb(server.process.pid)
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.connect(('127.0.0.1', server.port))
+        s.settimeout(0.2)
+        for text in (b'', b'x', b'WPD1', b'WPD1' + b'x' * 28, b'WPD1' + b'\0' * 28, b'WPE1' + b'\0' * 28, b'{' * 500):
+            s.send(text)
+        for _ in range(20000):
+            s.send(b'WPD1' + os.urandom(16) + b'\0' * 12)
+        udp_works(server.port)
+        works(server.port)
+        try:
+            said = s.recv(100)
+        except socket.timeout:
+            said = None
+        assert said is None, said
+        assert memory_kb(server.process.pid) < before + 20000
+        status, _, err = server.stop()
+        assert status == 0 and err == '', (status, err)
+
+
+def test_a_thousand_udp_streams():
+    with Server() as server:
+        base = descriptors(server.process.pid)
+        record = run('udp', '127.0.0.1', '-p', server.port, '-P', '1000', '-b', '20pps', '-l', '64', '-t', '1', '--bidir',
+                     '-J', '--no-store', timeout=120).json()
+        assert len(record['flows']) == 2000
+        assert all(f['received']['all_packets'] > 0 for f in record['flows'])
+        wait_until(lambda: descriptors(server.process.pid) <= base + 1, timeout=20, what='descriptors closed')
+
+
+def test_two_udp_clients_at_once():
+    with Server() as server:
+        clients = [start(*kind, '127.0.0.1', '-p', server.port, '-t', '1', '-J', '--no-store')
+                   for kind in (('udp', '-b', '2kpps', '-l', '100'), ('udp', '-b', '3kpps', '-l', '50', '--bidir'),
+                                ('rr', '--udp'), ('rr', '--connect'), ('tcp', '-b', '10M'))]
+        for c in clients:
+            out, err = c.communicate(timeout=60 * PATIENCE)
+            assert c.returncode == 0, err
+            for flow in json.loads(out)['flows']:
+                if flow['received'].get('all_lost') is not None:
+                    # Each got its own, whatever the machine had no time for.
+                    counts = flow['received']
+                    assert counts['duplicated'] == 0, counts
+                    assert counts['all_packets'] + counts['all_lost'] == flow['sent']['all_packets'], flow
+
+
+def test_clients_of_datagrams_and_transactions_that_are_killed():
+    with Server('--idle-timeout', '3') as server:
+        base = descriptors(server.process.pid)
+        for kind in (('udp', '-b', '2kpps'), ('udp', '-b', '2kpps', '-R'), ('udp', '-P', '50', '-b', '100pps', '--bidir'),
+                     ('rr', '-P', '20'), ('rr', '--udp', '-P', '20'), ('rr', '--connect', '-P', '5')):
+            for delay in (0.03, 0.5):
+                c = start(*kind, '127.0.0.1', '-p', server.port, '-t', '30', '--no-store')
+                time.sleep(delay * PATIENCE)
+                c.kill()
+                c.communicate()
+        udp_works(server.port)
+        wait_until(lambda: descriptors(server.process.pid) <= base + 1, timeout=20, what='descriptors closed')
+        wait_until(lambda: threads(server.process.pid) <= 3, what='threads ended')
+
+
+def test_a_stopped_udp_client_is_given_up():
+    for way in ((), ('-R',)):
+        with Server('--idle-timeout', '2') as server:
+            c = start('udp', '127.0.0.1', '-p', server.port, '-b', '100pps', '-t', '600', '--no-store', *way)
+            wait_until(lambda: threads(server.process.pid) > 2, what='the session began')
+            time.sleep(0.5 * PATIENCE)
+            c.send_signal(signal.SIGSTOP)
+            try:
+                wait_until(lambda: threads(server.process.pid) <= 3, timeout=30, what='the session ended')
+                udp_works(server.port)
+            finally:
+                c.kill()
+                c.communicate()
+
+
+def test_ten_thousand_connections():
+    with Server() as server:
+        for kind in ((), ('--udp', '--response-timeout', '30s'), ('--connect',)):
+            record = run('rr', '127.0.0.1', '-p', server.port, '-P', '10000', '-n', '20000', *kind, '-J', '--no-store',
+                         timeout=120, expect=None)
+            if record.status and 'open files' in record.err:
+                raise Skip('the limit of open files is lower')
+            assert record.status == 0, record.err
+            flow, = record.json()['flows']
+            assert flow['connections'] == 10000 and flow['sent']['transactions'] == 20000, flow['sent']
+
+
+def test_the_data_port_can_be_fixed():
+    with socket.create_server(('127.0.0.1', 0)) as s:
+        port = s.getsockname()[1]
+    with Server('--data-port', port) as server:
+        for _ in range(3):
+            run('rr', '127.0.0.1', '-p', server.port, '--connect', '-t', '0.3', '--no-store')
+    with socket.create_server(('127.0.0.1', 0)) as s:
+        with Server('--data-port', s.getsockname()[1]) as server:
+            assert '--data-port' in run('rr', '127.0.0.1', '-p', server.port, '--connect', '-t', '1', expect=1).err
+            run('rr', '127.0.0.1', '-p', server.port, '-t', '0.3', '--no-store')
 
 
 def test_socket_activation():

@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 from wp import PATIENCE, WHYPERF, Skip, environment, main, need_lab, need_program, run, STATE
 
@@ -201,6 +202,39 @@ def test_an_ingress_filter_is_named_to_the_packet():
         assert ledger['unexplained_packets'] == 0, ledger
         check_control(a['UdpOutDatagrams'] - b['UdpInDatagrams'] - b['UdpInErrors'] - drops)
         assert record['findings'][0]['rule'] in ('host_loss', 'paced_rate'), record['findings']
+
+
+def cut_off(number):
+    """A classic BPF program that drops data datagrams from that sequence number on, and every end marker."""
+    code = [(40, 0, 0, 12), (21, 0, 7, 0x800),     # IPv4
+            (48, 0, 0, 23), (21, 0, 5, 17),        # UDP
+            (32, 0, 0, 42), (21, 4, 0, 0x57504531),  # "WPE1"
+            (21, 0, 2, 0),                         # a sequence number's high half
+            (32, 0, 0, 46), (53, 1, 0, number),
+            (6, 0, 0, 0), (6, 0, 0, 2)]
+    return f'{len(code)},' + ','.join(' '.join(map(str, c)) for c in code)
+
+
+def test_losses_at_the_very_end_without_an_end_marker_are_exact():
+    need_program('tc')
+    plant = [(s, command) for s in 'ab' for command in (
+        f'tc qdisc add dev wp{s} clsact', f'tc filter add dev wp{s} ingress bpf da bytecode "{cut_off(1000)}"')]
+    with Lab('wpuend', *plant) as lab:
+        for way in ((), ('-R',), ('--bidir',), ('-P', '3', '--bidir')):
+            begin = time.monotonic()
+            record, _, _ = lab.measure('-b', '5kpps', '-l', '64', '-t', '0.5', *way)
+            check_ledger(record)
+            for flow in record['flows']:
+                sent, received = flow['sent'], flow['received']
+                assert received['all_packets'] == 1000 < sent['all_packets'], (way, sent, received)
+                assert received['lost'] == received['all_lost'] == sent['all_packets'] - 1000, (way, sent, received)
+            assert record['total']['lost_packets'] == sum(f['received']['lost'] for f in record['flows']), record['total']
+            # Silence ends the receivers, not a long timeout.
+            assert time.monotonic() - begin < 12 * PATIENCE, (way, time.monotonic() - begin)
+        # An amount has no planned end: the other end's word is all there is.
+        record, _, _ = lab.measure('-b', '5kpps', '-l', '64', '-n', 2000 * 64, '--bidir')
+        for flow in record['flows']:
+            assert flow['received']['all_packets'] == flow['received']['all_lost'] == 1000, flow
 
 
 def test_reverse_and_both_directions():

@@ -204,7 +204,7 @@ static void buffer_advice(const struct wp_facts *f, struct wp_finding *ret)
 		if (cpu >= 0)
 			wp_advise_command(f, ret, option, "--%s %d", option, cpu);
 	} else if (wp_num_or(r->runnable_pct, 0) >= RESTS_PCT) {
-		if (!wp_num_or(f->run->test.gro, 0))
+		if (wp_num_or(f->run->test.gro, 0) <= 0)
 			wp_advise_command(f, ret, "", "--gro");
 		wp_advise_command(f, ret, "parallel P cpu peer-cpu", "-P %.0f",
 				  2 * wp_num_or(f->run->test.streams, 1));

@@ -71,7 +71,7 @@ void wp_doc_put_size(struct wp_buf *b, double bytes)
 	size_t i = 0;
 
 	/* "1,400 bytes", not "1.367 KiB". */
-	if (bytes < 10240 && fmod(bytes, 1024) != 0) {
+	if (bytes >= 0 && bytes < 10240 && fmod(bytes, 1024) != 0) {
 		wp_format_count((uint64_t)bytes, text, sizeof(text));
 		wp_buf_printf(b, "%s byte%s", text, bytes == 1 ? "" : "s");
 		return;
@@ -88,7 +88,7 @@ static void put_count(struct wp_buf *b, double v)
 {
 	char text[48];
 
-	wp_format_count((uint64_t)(v + .5), text, sizeof(text));
+	wp_doc_format(WP_DOC_COUNT, 0, 0, v, text, sizeof(text));
 	wp_buf_puts(b, text);
 }
 

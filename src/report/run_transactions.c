@@ -183,7 +183,7 @@ static bool fill_bars(const struct wp_histogram *h, struct bars *ret)
 
 static const char *bar_text(struct wp_doc *doc, double count, double most)
 {
-	int n = (int)(count / most * BAR_COLUMNS + .5);
+	int n = most > 0 ? (int)(count / most * BAR_COLUMNS + .5) : 0;
 
 	if (n)
 		return wp_doc_printf(doc, "%.*s", n, "################################");

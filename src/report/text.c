@@ -13,6 +13,7 @@
 #define STRIP_COLUMNS  40
 #define SERIES_COLUMNS 60
 #define HEADING_INDENT 2  /* of a heading's second line */
+#define RULE_DASHES    25 /* as iperf3 has them */
 #define UNIT_MAX       10 /* bytes: "Gbits/sec," */
 
 struct writer {
@@ -335,8 +336,10 @@ static void put_row(struct writer *w, const struct wp_doc_table *t, const struct
 
 static void put_rule(struct writer *w)
 {
-	for (int i = 0; i < 25; i++)
-		put(w, WP_DOC_DIM, i < 24 ? "- " : "-");
+	unsigned n = limit(w) < 2 * RULE_DASHES ? limit(w) / 2 : RULE_DASHES;
+
+	for (unsigned i = 0; i < n; i++)
+		put(w, WP_DOC_DIM, i + 1 < n ? "- " : "-");
 	newline(w);
 }
 

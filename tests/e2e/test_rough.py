@@ -15,6 +15,7 @@ import time
 from wp import PATIENCE, STATE, WHYPERF, Server, Skip, can_make_lab, environment, main, need_program, run, start
 
 SHORT = ('tcp', 'loopback', '-t', '0.2')
+KINDS = (SHORT, ('udp', 'loopback', '-t', '0.2', '-b', '1000pps'), ('rr', 'loopback', '-t', '0.2'))
 KEYS = ('schema', 'id', 'started', 'version', 'command', 'exit', 'test', 'hosts', 'flows', 'total', 'ledger', 'findings')
 
 
@@ -27,17 +28,24 @@ def shell(words, redirections):
 
 
 def test_closed_streams_are_an_error_and_nothing_else():
-    for extra in ([], ['-J'], ['--json-stream']):
-        status, err = shell([*SHORT, *extra], '<&- >&-')
-        assert status == 1 and err.startswith('whyperf: cannot write the output'), (extra, status, err)
-        assert len(err.strip().split('\n')) == 1, err
-    assert shell(SHORT, '<&- >/dev/null 2>&-')[0] == 0
+    for words in KINDS:
+        for extra in ([], ['-J'], ['--json-stream']):
+            status, err = shell([*words, *extra], '<&- >&-')
+            assert status == 1 and err.startswith('whyperf: cannot write the output'), (words, extra, status, err)
+            assert len(err.strip().split('\n')) == 1, err
+        assert shell(words, '<&- >/dev/null 2>&-')[0] == 0, words
+
+
+def test_a_reader_that_leaves_ends_nothing():
+    for words in KINDS:
+        status, err = shell([*words, '-i', '0.05'], '| head -n 1 >/dev/null')
+        assert status in (0, 1) and 'Traceback' not in err and err.count('\n') <= 1, (words, status, err)
     # Whatever was written in vain, the store is whole.
     assert 'loopback' in run('history').out
 
 
 def test_a_full_disk_is_named_as_what_it_is():
-    for words in ((*SHORT, '-J'), SHORT, (*SHORT, '--json-stream'), ('doctor', '-J'), ('history',), ('--version',)):
+    for words in ((*SHORT, '-J'), *KINDS, (*SHORT, '--json-stream'), ('doctor', '-J'), ('history',), ('--version',)):
         status, err = shell(words, '>/dev/full')
         assert status == 1 and 'cannot write the output' in err and 'memory' not in err, (words, status, err)
 
@@ -133,11 +141,13 @@ def on_terminal(columns, *words):
 
 
 def test_a_narrow_terminal_is_kept_to():
-    for columns in (40, 20, 1):
-        text = on_terminal(columns, *SHORT, '-q')
+    for columns, words in [(c, w) for c in (40, 20, 1) for w in KINDS]:
+        text = on_terminal(columns, *words, '-q')
         # The interval table's first columns are always there.
-        wide = [line for line in text.split('\n') if len(line) > 40 and not line.startswith('[')]
-        assert not wide, (columns, wide)
+        wide = [line for line in text.split('\n')
+                if len(line) > 60 or len(line) > 40 and not line.startswith('[') and ' sec' not in line and 'Interval' not in line]
+        wide = [line for line in wide if not (words[0] == 'tcp' and line.startswith('['))]
+        assert not wide, (columns, words, wide)
 
 
 def test_json_is_there_although_nothing_could_run():
@@ -156,12 +166,14 @@ def test_json_is_there_although_nothing_could_run():
 
 def test_interrupted_at_any_moment_json_is_whole():
     target = 'lab' if can_make_lab() else 'loopback'
-    for i, delay in enumerate((0.06, 0.1, 0.15, 0.25, 0.4, 0.7, 1.1)):
-        p = start('tcp', target, '-t', '30', '-i', '0.1', ('-J', '--json-stream')[i % 2])
+    moments = [('tcp', d) for d in (0.06, 0.1, 0.15, 0.25, 0.4, 0.7, 1.1)]
+    moments += [(kind, d) for kind in ('udp', 'rr') for d in (0.06, 0.2, 0.4, 0.8)]
+    for i, (kind, delay) in enumerate(moments):
+        p = start(kind, target, '-t', '30', '-i', '0.1', ('-J', '--json-stream')[i % 2])
         time.sleep(delay * PATIENCE)
         p.send_signal((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[i % 3])
         out, err = p.communicate(timeout=20 * PATIENCE)
-        assert p.returncode == 130, (delay, p.returncode, err)
+        assert p.returncode == 130, (kind, delay, p.returncode, err)
         lines = [out] if not i % 2 else out.splitlines()
         r = [json.loads(line) for line in lines][-1]
         r = r if not i % 2 else r['data']
@@ -171,11 +183,11 @@ def test_interrupted_at_any_moment_json_is_whole():
 def hangs(*words):
     """A test whose server is stopped; what the client says of it, and its record."""
     with Server() as server:
-        p = start('tcp', f'127.0.0.1:{server.port}', '--timeout', '1', '-J', *words)
+        p = start(words[0], f'127.0.0.1:{server.port}', '--timeout', '1', '-J', *words[1:])
         time.sleep(1 * PATIENCE)
         server.process.send_signal(signal.SIGSTOP)
         begin = time.monotonic()
-        out, err = p.communicate(timeout=60 * PATIENCE)
+        out, err = p.communicate(timeout=100 * PATIENCE)
         took = time.monotonic() - begin
         server.process.send_signal(signal.SIGCONT)
     assert p.returncode == 1 and len(err.strip().split('\n')) == 1, (p.returncode, err)
@@ -183,9 +195,10 @@ def hangs(*words):
 
 
 def test_a_server_that_hangs_costs_a_timeout():
-    for words in (('-t', '300', '-R'), ('-n', '1G', '-b', '1M')):
+    for words in (('tcp', '-t', '300', '-R'), ('tcp', '-n', '1G', '-b', '1M'), ('udp', '-t', '300', '-b', '1M'),
+                  ('udp', '-t', '300', '-b', '1M', '-R'), ('rr', '-t', '300'), ('rr', '-t', '300', '--udp', '-P', '20')):
         took, err, r = hangs(*words)
-        assert 'hangs' in err and took < 25 * PATIENCE, (words, took, err)
+        assert 'hangs' in err and took < (25 if words[0] == 'tcp' else 50) * PATIENCE, (words, took, err)
         assert r['flows'][0]['intervals'], 'what was measured is lost'
 
 
@@ -201,6 +214,19 @@ def test_a_stopped_client_catches_nothing_up():
     stalls = [r for r in rows if r['end_s'] - r['start_s'] > 1]
     assert len(stalls) == 1, 'one late row says it by its bounds'
     assert all(r['bytes'] <= 1.1 * 10e6 / 8 * (r['end_s'] - r['start_s']) + 4096 for r in rows), rows
+
+
+def test_a_stopped_sender_of_datagrams_catches_nothing_up():
+    p = start('udp', 'loopback', '-t', '4', '-b', '1000pps', '-l', '64', '-i', '0.2', '-J')
+    time.sleep(1)
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    p.send_signal(signal.SIGCONT)
+    out, err = p.communicate(timeout=60 * PATIENCE)
+    assert p.returncode == 0, err
+    flow = json.loads(out)['flows'][0]
+    assert all(r['packets'] <= 1.1 * 1000 * (r['end_s'] - r['start_s']) + 20 for r in flow['intervals']), flow['intervals']
+    assert flow['sent']['shortfall_packets'] >= 1000, flow['sent']
 
 
 def test_a_slow_reader_does_not_lengthen_the_test():

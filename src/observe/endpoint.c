@@ -336,7 +336,9 @@ static void open_window(struct wp_end *e)
 	for (size_t i = 0; i < e->n_flows; i++)
 		wp_flow_watch_open_window(&e->flows[i]);
 	for (int i = 0; i < WP_LOAD_HIST_N; i++)
-		if (e->warm_up[i].bucket)
+		if (i == WP_HIST_LATENCY && e->latency.bucket) /* as the row before has it */
+			(void)!wp_hist_merge(&e->warm_up[i], &e->latency);
+		else if (e->warm_up[i].bucket)
 			wp_load_hist(e->load, (enum wp_load_hist)i, &e->warm_up[i]);
 	e->in_window = true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waiting inside the call: for a thread's only connection with one request under way. It is the fastest way that
- * sleeps (bench/rr_bench: epoll gives nine tenths of its rate). Calls give up after a few milliseconds, after which the
+ * sleeps (epoll gives nine tenths of its rate). Calls give up after a few milliseconds, after which the
  * thread waits in ppoll(), where a stop or an abort reaches it.
  */
 #include <errno.h>

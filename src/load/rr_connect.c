@@ -233,7 +233,10 @@ static enum rr_turn connect_begin(struct rr_worker *t, struct wp_stream *s, int6
 
 	begin(t, rr_ctx(s), due_ns);
 	r = step(t, s);
-	return r < 0 ? rr_end(t, s, r) : RR_WAIT;
+	if (r < 0)
+		return rr_end(t, s, r);
+	/* It may be over already, and have been the last. */
+	return rr_is_done(t, s) ? rr_end(t, s, 0) : RR_WAIT;
 }
 
 static enum rr_turn connect_turn(struct rr_worker *t, struct wp_stream *s)

@@ -235,7 +235,7 @@ static bool queue(struct stall *s)
 		wp_buf_printf(&s->says, "the transmit watchdog of %s fired",
 			      word_of(v->stuck_queue, interface_of(v)));
 	else
-		wp_buf_printf(&s->says, "the queue of %s is stuck",
+		wp_buf_printf(&s->says, "the queue %s is stuck",
 			      word_of(v->stuck_queue, interface_of(v)));
 	wp_buf_puts(&s->says, line ? " while data waited" : "");
 	if (waits)
@@ -359,15 +359,17 @@ static bool lost(struct stall *s)
 	if (!v || wp_num_or(v->unacked, 0) <= 0 ||
 	    (wp_num_or(v->timeouts, 0) <= 0 && wp_num_or(v->backoff, 0) <= 0))
 		return false;
-	wp_buf_printf(&s->says,
-		      "packets were lost: %.0f retransmission timeouts in a row, the timeout grew",
-		      wp_num_or(v->timeouts, 0));
-	if (wp_has(v->rto_before_us)) {
-		wp_buf_puts(&s->says, " from ");
-		put_time(&s->says, v->rto_before_us.v / 1e6);
+	wp_buf_puts(&s->says, "packets were lost: ");
+	if (wp_num_or(v->timeouts, 0) > 0)
+		wp_buf_printf(&s->says, "%.0f retransmission timeouts in a row", v->timeouts.v);
+	else
+		wp_buf_printf(&s->says, "%.0f stayed unacknowledged", v->unacked.v);
+	if (wp_num_or(v->rto_us, 0) > wp_num_or(v->rto_before_us, 0)) {
+		wp_buf_puts(&s->says, ", the timeout grew from ");
+		put_time(&s->says, wp_num_or(v->rto_before_us, 0) / 1e6);
+		wp_buf_puts(&s->says, " to ");
+		put_time(&s->says, v->rto_us.v / 1e6);
 	}
-	wp_buf_puts(&s->says, " to ");
-	put_time(&s->says, wp_num_or(v->rto_us, 0) / 1e6);
 	put_where(s);
 	return found(s, WP_STALL_LOST, "high");
 }

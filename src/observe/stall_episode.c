@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
+#define EDGE_NS \
+	(2 * WP_NS_PER_MS) /* a reading of the machine follows that of the streams at once */
+
 static const char NO_INTERFACE[] = "the stream's interface is not known";
 static const char NO_QUEUE[] = "the interface has no queue, or it can't be read";
 static const char NO_CHANGES[] = "this kernel does not count them";
@@ -119,8 +124,9 @@ static struct wp_num count_or(bool has, uint64_t v, const char *why)
 	return has ? wp_num((double)v) : wp_absent(why);
 }
 
-/* Readings whose larger part is within: as one. */
-static bool sum_of(const struct wp_stall_episode *e, int64_t from_ns, int64_t to_ns,
+/* Readings within, as one. The one that sees it begin holds what moved before, and the one that sees it go on what went on
+ * with; `loose`: those whose larger part is within, where there are no others. */
+static bool sum_of(const struct wp_stall_episode *e, int64_t from_ns, int64_t to_ns, bool loose,
 		   struct wp_stall_moment *ret)
 {
 	bool any = false;
@@ -128,8 +134,11 @@ static bool sum_of(const struct wp_stall_episode *e, int64_t from_ns, int64_t to
 	for (size_t i = 0; i < e->n_rows; i++) {
 		const struct wp_stall_moment *m = &e->rows[i].moment;
 		int64_t middle_ns = m->from_ns + (m->to_ns - m->from_ns) / 2;
+		bool within =
+			loose ? middle_ns > from_ns && middle_ns <= to_ns
+			      : m->from_ns >= from_ns - EDGE_NS && m->to_ns <= to_ns + EDGE_NS;
 
-		if (middle_ns <= from_ns || middle_ns > to_ns)
+		if (!within || e->rows[i].phase != WP_STALL_DURING)
 			continue;
 		if (any)
 			wp_stall_moment_join(ret, m);
@@ -141,14 +150,19 @@ static bool sum_of(const struct wp_stall_episode *e, int64_t from_ns, int64_t to
 }
 
 /* Of every reading that is partly within: the carrier goes a moment before the last byte gets through. */
-static uint64_t carrier_changes(const struct wp_stall_episode *e, int64_t from_ns, int64_t to_ns)
+static void carrier_of(const struct wp_stall_episode *e, int64_t from_ns, int64_t to_ns,
+		       struct wp_stall_moment *ret)
 {
-	uint64_t n = 0;
+	ret->carrier_changes = 0;
+	ret->down_ns = 0;
+	for (size_t i = 0; i < e->n_rows; i++) {
+		const struct wp_stall_moment *m = &e->rows[i].moment;
 
-	for (size_t i = 0; i < e->n_rows; i++)
-		if (e->rows[i].moment.to_ns > from_ns && e->rows[i].moment.from_ns < to_ns)
-			n += e->rows[i].moment.carrier_changes;
-	return n;
+		if (m->to_ns <= from_ns || m->from_ns >= to_ns)
+			continue;
+		ret->carrier_changes += m->carrier_changes;
+		ret->down_ns += m->down_ns;
+	}
 }
 
 void wp_stall_episode_view(const struct wp_stall_episode *e, int64_t from_ns, int64_t to_ns,
@@ -156,10 +170,12 @@ void wp_stall_episode_view(const struct wp_stall_episode *e, int64_t from_ns, in
 {
 	struct wp_stall_moment m = { 0 };
 
-	sum_of(e, from_ns, to_ns, &m); /* without one all of it is absent */
-	ret->carrier_changes =
-		count_or(m.has_link && m.has_changes, carrier_changes(e, from_ns, to_ns),
-			 m.has_link ? NO_CHANGES : NO_INTERFACE);
+	/* Without any all of it is absent. */
+	if (!sum_of(e, from_ns, to_ns, false, &m))
+		(void)sum_of(e, from_ns, to_ns, true, &m);
+	carrier_of(e, from_ns, to_ns, &m);
+	ret->carrier_changes = count_or(m.has_link && m.has_changes, m.carrier_changes,
+					m.has_link ? NO_CHANGES : NO_INTERFACE);
 	ret->carrier_down_s =
 		m.has_link ? wp_num((double)m.down_ns / 1e9) : wp_absent(NO_INTERFACE);
 	ret->tx_packets = count_or(m.has_stats, m.tx_packets, NO_INTERFACE);

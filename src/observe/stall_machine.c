@@ -57,6 +57,8 @@ struct wp_stall_machine {
 	struct wp_nl_qdisc root_qdisc;
 	bool has_root_qdisc;
 
+	char queue_kind[WP_NL_QDISC_KIND]; /* that held packets since the mark */
+	char stuck[IF_NAMESIZE + WP_NL_QDISC_KIND + 20];
 	struct marked *marks;
 	size_t n_marks;
 	uint64_t *timeouts; /* of each transmit queue at the mark; SIZE n_timeouts */
@@ -320,6 +322,7 @@ static const struct wp_nl_qdisc *queue_at(const struct wp_nl_qdiscs *q, uint32_t
 
 static void read_queue(struct wp_stall_machine *m, struct wp_stall_moment *ret)
 {
+	static const struct wp_nl_qdisc fresh = { 0 };
 	const struct wp_nl_qdisc *a = &m->root_qdisc, *b;
 
 	if (wp_nl_qdisc_list(&m->nl, m->ifindex, &m->qdiscs, NULL)) {
@@ -327,9 +330,14 @@ static void read_queue(struct wp_stall_machine *m, struct wp_stall_moment *ret)
 		return;
 	}
 	b = wp_nl_qdisc_root(&m->qdiscs);
-	ret->has_queue = b && m->has_root_qdisc && a->handle == b->handle;
-	if (ret->has_queue) {
+	ret->has_queue = b != NULL;
+	if (b) {
 		ret->queued = ret->least_queued = ret->most_queued = b->queued_packets;
+		/* One that was put there meanwhile counts from 0. */
+		if (!m->any)
+			a = b;
+		else if (!m->has_root_qdisc || a->handle != b->handle)
+			a = &fresh;
 		ret->dequeued = grown(a->sent_packets, b->sent_packets);
 		ret->queue_drops = grown(a->drops, b->drops);
 		ret->requeues = grown(a->requeues, b->requeues);
@@ -337,6 +345,8 @@ static void read_queue(struct wp_stall_machine *m, struct wp_stall_moment *ret)
 	m->has_root_qdisc = b != NULL;
 	if (b)
 		m->root_qdisc = *b;
+	if (b && b->queued_packets)
+		memcpy(m->queue_kind, b->kind, sizeof(m->queue_kind));
 	for (size_t i = 0; i < m->n_marks; i++) {
 		const struct wp_nl_qdisc *q = queue_at(&m->qdiscs, m->marks[i].parent);
 
@@ -391,6 +401,7 @@ void wp_stall_machine_mark(struct wp_stall_machine *m)
 {
 	free(m->marks);
 	m->n_marks = 0;
+	m->stuck[0] = m->queue_kind[0] = '\0';
 	m->marks = calloc(m->qdiscs.n + 1, sizeof(*m->marks));
 	for (size_t i = 0; m->marks && i < m->qdiscs.n; i++) {
 		const struct wp_nl_qdisc *q = &m->qdiscs.v[i];
@@ -401,6 +412,24 @@ void wp_stall_machine_mark(struct wp_stall_machine *m)
 	mark_timeouts(m);
 }
 
+void wp_stall_machine_compare(struct wp_stall_machine *m)
+{
+	m->stuck[0] = '\0';
+	for (size_t i = 0; i < m->n_marks && !m->stuck[0]; i++) {
+		const struct marked *a = &m->marks[i];
+		const struct wp_nl_qdisc *b = queue_at(&m->qdiscs, a->parent);
+		uint32_t queue = a->parent & 0xffff;
+
+		if (!b || !a->least_queued || a->sent != b->sent_packets)
+			continue;
+		if (a->parent == UINT32_MAX)
+			snprintf(m->stuck, sizeof(m->stuck), "%s %s", m->ifname, b->kind);
+		else /* classes of mq and mqprio count transmit queues from 1 */
+			snprintf(m->stuck, sizeof(m->stuck), "%s tx-%u %s", m->ifname,
+				 queue ? queue - 1 : 0, b->kind);
+	}
+}
+
 const char *wp_stall_machine_stuck(struct wp_stall_machine *m, struct wp_pool *pool)
 {
 	for (size_t i = 0; i < m->n_timeouts; i++) {
@@ -409,20 +438,7 @@ const char *wp_stall_machine_stuck(struct wp_stall_machine *m, struct wp_pool *p
 		if (n > 0 && grown(m->timeouts[i], (uint64_t)n))
 			return wp_pool_printf(pool, "%s tx-%zu", m->ifname, i);
 	}
-	for (size_t i = 0; i < m->n_marks; i++) {
-		const struct marked *a = &m->marks[i];
-		const struct wp_nl_qdisc *b = queue_at(&m->qdiscs, a->parent);
-		uint32_t queue = a->parent & 0xffff;
-
-		if (!b || !a->least_queued || a->sent != b->sent_packets)
-			continue;
-		if (a->parent == UINT32_MAX)
-			return wp_pool_printf(pool, "%s %s", m->ifname, b->kind);
-		/* Classes of mq and mqprio count transmit queues from 1. */
-		return wp_pool_printf(pool, "%s tx-%u %s", m->ifname, queue ? queue - 1 : 0,
-				      b->kind);
-	}
-	return NULL;
+	return m->stuck[0] ? wp_pool_strdup(pool, m->stuck) : NULL;
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */
@@ -500,7 +516,7 @@ const char *wp_stall_machine_interface(const struct wp_stall_machine *m)
 
 const char *wp_stall_machine_qdisc(const struct wp_stall_machine *m)
 {
-	return m->has_root_qdisc ? m->root_qdisc.kind : NULL;
+	return m->queue_kind[0] ? m->queue_kind : m->has_root_qdisc ? m->root_qdisc.kind : NULL;
 }
 
 void wp_stall_machine_free(struct wp_stall_machine *m)

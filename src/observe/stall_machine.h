@@ -60,11 +60,13 @@ const struct wp_stall_cell *wp_stall_machine_cells(const struct wp_stall_machine
 /* "38 eth0-TxRx-1" or "NET_RX"; ret_device: it belongs to the interface. Valid until free. */
 const char *wp_stall_machine_line(const struct wp_stall_machine *m, unsigned line,
 				  bool *ret_device);
-/* NULL = not known. */
+/* NULL = not known. The queue that held packets since the mark, else the root's now. */
 const char *wp_stall_machine_interface(const struct wp_stall_machine *m);
 const char *wp_stall_machine_qdisc(const struct wp_stall_machine *m);
 /* Queues and watchdogs are compared with how they are now. */
 void wp_stall_machine_mark(struct wp_stall_machine *m);
+/* While something stands still: finds a queue that holds packets since the mark and has let none go. */
+void wp_stall_machine_compare(struct wp_stall_machine *m);
 /* Since the mark: how often transmit watchdogs fired (-1 = not known), and the queue where one did, or which held
  * packets and let none go; NULL when there is none. Text in `pool`. */
 int64_t wp_stall_machine_timeouts(struct wp_stall_machine *m);

@@ -363,6 +363,8 @@ static void read_machine(struct wp_stall_watch *w, bool quiet)
 	/* The queues are compared with how they were when all was well. */
 	if (!w->episode.open)
 		wp_stall_machine_mark(w->machine);
+	else if (quiet)
+		wp_stall_machine_compare(w->machine);
 	guard_cost(w, clock_of(CLOCK_THREAD_CPUTIME_ID) - before_ns);
 }
 
@@ -405,7 +407,7 @@ static void close_episode(struct wp_stall_watch *w)
 			longest = t;
 		wp_stall_episode_view(&w->episode, t->from_ns, t->to_ns, v);
 		v->interface = wp_stall_machine_interface(w->machine);
-		v->qdisc = wp_stall_machine_qdisc(w->machine);
+		v->qdisc = wp_pool_strdup(&w->pool, wp_stall_machine_qdisc(w->machine));
 		v->stuck_queue = stuck;
 		v->tx_timeouts = timeouts >= 0 ? wp_num((double)timeouts)
 					       : wp_absent("sysfs does not show the interface");

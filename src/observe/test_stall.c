@@ -186,6 +186,9 @@ static void before_during_and_after_are_kept_apart(void **state)
 	assert_true(v.tx_packets.v == 0);
 	assert_true(v.carrier_down_s.v > 1.69 && v.carrier_down_s.v < 1.71);
 	assert_true(v.least_queued_packets.v == 0 && v.most_queued_packets.v == 9);
+	/* What flows again when it is over is no part of it. */
+	wp_stall_episode_view(e, 1950 * MS, 4500 * MS, &v);
+	assert_true(v.tx_packets.v == 0);
 	wp_stall_episode_view(e, 2300 * MS, 4000 * MS, &v);
 	assert_true(v.least_queued_packets.v == 5);
 	wp_stall_episode_end(e);

@@ -5,9 +5,8 @@
 
 #define FRACTION_BITS 32
 #define FP(ns)        ((unsigned __int128)(ns) << FRACTION_BITS)
-#define GROUP_NS      (WP_NS_PER_MS / 4)
 #define BURST_NS      WP_NS_PER_MS
-#define TOLERANCE_NS  (350 * WP_NS_PER_US)
+#define TOLERANCE_NS  (280 * WP_NS_PER_US)
 
 static uint64_t at_least(uint64_t v, uint64_t min)
 {
@@ -34,15 +33,20 @@ static unsigned __int128 on_line(const struct wp_packet_pacer *p, int64_t now_ns
 }
 
 void wp_packet_pacer_init(struct wp_packet_pacer *p, uint64_t rate_bps, uint64_t packet_bytes,
-			  uint64_t most_group, int64_t start_ns)
+			  int64_t group_ns, uint64_t most_group, int64_t start_ns)
 {
 	unsigned __int128 gap = (FP(8 * WP_NS_PER_S) * packet_bytes + rate_bps / 2) / rate_bps;
 
 	*p = (struct wp_packet_pacer) { .start_ns = start_ns };
 	p->gap = gap > INT64_MAX ? INT64_MAX : at_least((uint64_t)gap, 1);
 	p->short_gap = at_least(p->gap / 11 * 10, 1);
-	p->group = at_least(at_most(gaps_in(FP(GROUP_NS), p->gap), most_group), 1);
 	p->burst = gaps_in(FP(BURST_NS) + p->gap - 1, p->gap);
+	p->group = at_least(at_most(gaps_in(FP(group_ns), p->gap), most_group), 1);
+	p->group = at_most(p->group, p->burst);
+	p->tolerance = FP(TOLERANCE_NS);
+	/* A group must conform when nothing has been sent for long. */
+	if (p->tolerance < (unsigned __int128)p->short_gap * (p->group - 1))
+		p->tolerance = (unsigned __int128)p->short_gap * (p->group - 1);
 }
 
 uint64_t wp_packet_pacer_due(struct wp_packet_pacer *p, int64_t now_ns, uint64_t want)
@@ -58,9 +62,9 @@ uint64_t wp_packet_pacer_due(struct wp_packet_pacer *p, int64_t now_ns, uint64_t
 		p->due += (unsigned __int128)(due - p->burst) * p->gap;
 		due = p->burst;
 	}
-	if (fit > now + FP(TOLERANCE_NS))
+	if (fit > now + p->tolerance)
 		return 0;
-	due = at_most(due, gaps_in(now + FP(TOLERANCE_NS) - fit, p->short_gap) + 1);
+	due = at_most(due, gaps_in(now + p->tolerance - fit, p->short_gap) + 1);
 	return due < group ? 0 : at_most(due, want);
 }
 
@@ -81,8 +85,8 @@ int64_t wp_packet_pacer_next_ns(const struct wp_packet_pacer *p, uint64_t want)
 	unsigned __int128 fit = p->fit + (unsigned __int128)more * p->short_gap;
 	unsigned __int128 ns;
 
-	if (fit > due + FP(TOLERANCE_NS))
-		due = fit - FP(TOLERANCE_NS);
+	if (fit > due + p->tolerance)
+		due = fit - p->tolerance;
 	ns = (due + FP(1) - 1) >> FRACTION_BITS;
 	return ns > (unsigned __int128)(INT64_MAX - p->start_ns) ? INT64_MAX
 								 : p->start_ns + (int64_t)ns;

@@ -3,17 +3,18 @@
  * packet_pacer.h - tells how many equal packets a stream may send now so that it keeps a rate.
  *
  * Packets fall due along an absolute line: number k at start + k * gap, so that late wake-ups leave no drift. The gap
- * is kept in units of 2^-32 ns. They are sent in groups of a quarter of a millisecond of traffic at most, one packet
- * where that is less, when the last of a group is due: never early.
+ * is kept in units of 2^-32 ns. They are sent in groups of as much traffic as falls due in `group_ns` (at least a
+ * packet, at most a millisecond's worth) when the last of a group is due: never early.
  *
  * After a stall nothing is sent beyond one millisecond of traffic (rounded up to a packet): older ones are dropped from
  * the line and counted in `shortfall_packets`. What is left is made up for at 1.1 times the rate, not in one lump: by the
- * generic cell rate algorithm (ITU-T I.371) with an increment of gap / 1.1 and a tolerance of 0.35 ms, so that any
- * window of one millisecond holds at most 1.1 * (1 + 0.35) < 1.5 milliseconds of traffic and a packet.
+ * generic cell rate algorithm (ITU-T I.371) with an increment of gap / 1.1 and a tolerance of 0.28 ms, or a group where
+ * that is more. So any millisecond holds at most 1.1 * (1 + 0.28) = 1.41 milliseconds of traffic and a packet, with
+ * groups of up to 0.3 ms.
  *
  * Pure: the time is passed in. Rates from far below a packet a second to a packet a nanosecond.
  *
- *	wp_packet_pacer_init(&p, rate_bps, length_bytes, 64, now);
+ *	wp_packet_pacer_init(&p, rate_bps, length_bytes, WP_NS_PER_MS / 4, 64, now);
  *	while ((n = wp_packet_pacer_due(&p, now, want)) > 0)
  *		wp_packet_pacer_sent(&p, send_packets(n), now);
  *	sleep until wp_packet_pacer_next_ns(&p, want);
@@ -26,23 +27,24 @@
 /* Times in 2^-32 ns, of a line that begins at start_ns. */
 struct wp_packet_pacer {
 	int64_t start_ns;
-	uint64_t gap;          /* from one packet to the next */
-	uint64_t short_gap;    /* the same when making up for lost time */
-	unsigned __int128 due; /* when the next packet is */
-	unsigned __int128 fit; /* when the next packet conforms to the faster line */
-	uint64_t group;        /* least that is worth a send */
-	uint64_t burst;        /* most that may be due at once */
+	uint64_t gap;                /* from one packet to the next */
+	uint64_t short_gap;          /* the same when making up for lost time */
+	unsigned __int128 due;       /* when the next packet is */
+	unsigned __int128 fit;       /* when the next packet conforms to the faster line */
+	unsigned __int128 tolerance; /* of the faster line */
+	uint64_t group;              /* least that is worth a send */
+	uint64_t burst;              /* most that may be due at once */
 	uint64_t shortfall_packets;
 };
 
-/* The first packet is due at `start_ns`. rate_bps and packet_bytes at least 1; most_group, at least 1, is the largest
- * group that the caller can send. */
+/* The first packet is due at `start_ns`. rate_bps and packet_bytes at least 1, group_ns at least 0; most_group, at
+ * least 1, is the largest group that the caller can send. */
 void wp_packet_pacer_init(struct wp_packet_pacer *p, uint64_t rate_bps, uint64_t packet_bytes,
-			  uint64_t most_group, int64_t start_ns);
+			  int64_t group_ns, uint64_t most_group, int64_t start_ns);
 /* Packets that may be sent now, at most `want`: 0 while fewer than a group (or than `want`, when that is less) are due.
  * Drops what is overdue. */
 uint64_t wp_packet_pacer_due(struct wp_packet_pacer *p, int64_t now_ns, uint64_t want);
-/* They were sent, or were given up. */
+/* They were sent, or were given up; `now_ns` is when that was done. */
 void wp_packet_pacer_sent(struct wp_packet_pacer *p, uint64_t packets, int64_t now_ns);
 /* When wp_packet_pacer_due() will next give something. */
 int64_t wp_packet_pacer_next_ns(const struct wp_packet_pacer *p, uint64_t want);

@@ -11,6 +11,7 @@
 #include "net/packet_pacer.h"
 
 #define MS         WP_NS_PER_MS
+#define GROUP_NS   (MS / 4)
 #define MOST_GROUP 64
 #define LENGTH     64
 #define NO_END     UINT64_MAX
@@ -39,7 +40,7 @@ static uint64_t whole_packets(uint64_t pps, int64_t ns)
 static void start(struct sim *s, uint64_t pps, int64_t at)
 {
 	*s = (struct sim) { .start = at, .now = at, .pps = pps };
-	wp_packet_pacer_init(&s->p, pps * 8 * LENGTH, LENGTH, MOST_GROUP, at);
+	wp_packet_pacer_init(&s->p, pps * 8 * LENGTH, LENGTH, GROUP_NS, MOST_GROUP, at);
 }
 
 static void note(struct sim *s, uint64_t n)
@@ -124,7 +125,7 @@ static void a_day_does_not_drift(void **state)
 		struct wp_packet_pacer p;
 		int64_t day = 86400 * WP_NS_PER_S;
 
-		wp_packet_pacer_init(&p, rates[i] * 8 * 1400, 1400, 1, 12345);
+		wp_packet_pacer_init(&p, rates[i] * 8 * 1400, 1400, GROUP_NS, 1, 12345);
 		wp_packet_pacer_sent(&p, rates[i] * 86400, 12345);
 		/* Within a thousandth of a ppm. */
 		assert_in_range((int64_t)(p.due >> 32), day - 86400, day + 86400);
@@ -223,7 +224,7 @@ static void the_first_is_due_at_once_and_none_before(void **state)
 	struct wp_packet_pacer p;
 
 	(void)state;
-	wp_packet_pacer_init(&p, 8 * LENGTH, LENGTH, MOST_GROUP, WP_NS_PER_S);
+	wp_packet_pacer_init(&p, 8 * LENGTH, LENGTH, GROUP_NS, MOST_GROUP, WP_NS_PER_S);
 	assert_int_equal(wp_packet_pacer_due(&p, 0, NO_END), 0);
 	assert_int_equal(wp_packet_pacer_due(&p, WP_NS_PER_S - 1, NO_END), 0);
 	assert_int_equal(wp_packet_pacer_next_ns(&p, NO_END), WP_NS_PER_S);
@@ -242,7 +243,7 @@ static void the_last_ones_wait_for_no_group(void **state)
 
 	(void)state;
 	/* A million a second: groups of 64, when the 64th is due. */
-	wp_packet_pacer_init(&p, 8000000ull * LENGTH, LENGTH, MOST_GROUP, 0);
+	wp_packet_pacer_init(&p, 8000000ull * LENGTH, LENGTH, GROUP_NS, MOST_GROUP, 0);
 	assert_int_equal(p.group, 64);
 	assert_int_equal(wp_packet_pacer_next_ns(&p, NO_END), 63000);
 	assert_int_equal(wp_packet_pacer_due(&p, 62999, NO_END), 0);
@@ -253,21 +254,47 @@ static void the_last_ones_wait_for_no_group(void **state)
 	assert_int_equal(wp_packet_pacer_due(&p, 2000, 3), 3);
 }
 
+static void groups_are_as_long_as_asked_but_a_millisecond_at_most(void **state)
+{
+	static const struct {
+		uint64_t pps;
+		int64_t group_ns;
+		uint64_t group;
+	} cases[] = {
+		{ 8929, 700000, 6 },     { 8929, 0, 1 },        { 8929, 10 * MS, 9 },
+		{ 1000, 700000, 1 },     { 100000, 4000, 1 },   { 1000000, 4000, 4 },
+		{ 1000000, 900000, 64 }, { 20000, 900000, 18 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim s = { .pps = cases[i].pps };
+
+		wp_packet_pacer_init(&s.p, s.pps * 8 * LENGTH, LENGTH, cases[i].group_ns,
+				     MOST_GROUP, 0);
+		assert_int_equal(s.p.group, cases[i].group);
+		/* Whatever they are, the rate is kept. */
+		run(&s, WP_NS_PER_S, 0, NULL, 0);
+		assert_int_equal(s.p.shortfall_packets, 0);
+		assert_in_range(s.sent, s.pps - s.p.group, s.pps + 1);
+	}
+}
+
 static void extremes_do_not_overflow(void **state)
 {
 	struct wp_packet_pacer p;
 
 	(void)state;
 	/* A bit a second with the longest datagram: the next one in six days. */
-	wp_packet_pacer_init(&p, 1, 65507, 1, 0);
+	wp_packet_pacer_init(&p, 1, 65507, GROUP_NS, 1, 0);
 	assert_int_equal(wp_packet_pacer_due(&p, 0, NO_END), 1);
 	wp_packet_pacer_sent(&p, 1, 0);
 	assert_true(wp_packet_pacer_next_ns(&p, NO_END) > WP_NS_PER_S);
 	/* 100 Tbit/s of single bytes, a stall of a year, and the end of time. */
-	wp_packet_pacer_init(&p, 100000000000000ull, 1, 1024, 0);
+	wp_packet_pacer_init(&p, 100000000000000ull, 1, GROUP_NS, 1024, 0);
 	assert_true(wp_packet_pacer_due(&p, 365 * 86400 * WP_NS_PER_S, NO_END) > 0);
 	assert_true(p.shortfall_packets > 1ull << 60);
-	wp_packet_pacer_init(&p, 8, 1, 1, INT64_MAX - 10);
+	wp_packet_pacer_init(&p, 8, 1, GROUP_NS, 1, INT64_MAX - 10);
 	wp_packet_pacer_sent(&p, 1, INT64_MAX - 10);
 	assert_int_equal(wp_packet_pacer_next_ns(&p, NO_END), INT64_MAX);
 }
@@ -283,6 +310,7 @@ int main(void)
 		cmocka_unit_test(no_burst_after_a_long_stall),
 		cmocka_unit_test(the_first_is_due_at_once_and_none_before),
 		cmocka_unit_test(the_last_ones_wait_for_no_group),
+		cmocka_unit_test(groups_are_as_long_as_asked_but_a_millisecond_at_most),
 		cmocka_unit_test(extremes_do_not_overflow),
 	};
 

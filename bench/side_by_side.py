@@ -6,6 +6,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HZ = os.sysconf('SC_CLK_TCK')
@@ -21,6 +22,7 @@ class Bench:
         self.args = args
         self.lab = f'bench{os.getpid()}'
         self.servers = []
+        self.dir = tempfile.TemporaryDirectory()  # some peers leave logs where they run
         self.env = dict(os.environ, XDG_STATE_HOME='/nonexistent')
 
     def __enter__(self):
@@ -32,12 +34,13 @@ class Bench:
             p.kill()
             p.wait()
         subprocess.run([self.whyperf, 'lab', 'down', '--force', self.lab], check=False)
+        self.dir.cleanup()
 
     def inside(self, side, *command):
         return [self.whyperf, 'lab', 'exec', f'{self.lab}:{side}', *map(str, command)]
 
     def start(self, side, *command, **options):
-        return subprocess.Popen(self.inside(side, *command), **{'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL,
+        return subprocess.Popen(self.inside(side, *command), cwd=self.dir.name, **{'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL,
                                                                'stdin': subprocess.DEVNULL, **options})
 
     def serve(self, *command):
@@ -47,7 +50,7 @@ class Bench:
     def client(self, *command, fails=False):
         """(stdout, busy seconds of the machine meanwhile)"""
         before = busy()
-        p = subprocess.run(self.inside('a', *command), capture_output=True, text=True, env=self.env,
+        p = subprocess.run(self.inside('a', *command), capture_output=True, text=True, env=self.env, cwd=self.dir.name,
                            timeout=self.args.seconds * 3 + 30, stdin=subprocess.DEVNULL, check=False)
         used = busy() - before
         if p.returncode and not fails:

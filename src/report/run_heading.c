@@ -175,7 +175,7 @@ static void put_udp(struct wp_buf *b, const struct wp_test *t)
 			      on(t->gso) && on(t->gro) ? " and " : "", on(t->gro) ? "GRO" : "");
 	if (on(t->batch))
 		wp_buf_printf(b, ", %.0f a call", t->batch.v);
-	if (!wp_num_or(t->connected, 1))
+	if (wp_num_or(t->connected, 1) == 0)
 		wp_buf_puts(b, ", unconnected");
 	if (on(t->spin))
 		wp_buf_puts(b, ", spinning");

@@ -255,6 +255,16 @@ static void put_ledger(struct wp_doc *doc, const struct wp_run *run)
 
 /* ---- the receiver's buffer, gaps and delays --------------------------------------------------- */
 
+static struct wp_num stage_packets(const struct wp_run *run, const char *stage)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < run->ledger.n_stages; i++)
+		if (is(run->ledger.stages[i].stage, stage))
+			sum += wp_num_or(run->ledger.stages[i].packets, 0);
+	return wp_num(sum);
+}
+
 static void put_buffer(struct wp_doc *doc, const struct wp_run *run)
 {
 	struct wp_num got = wp_absent(NULL), asked = wp_absent(NULL), drops = wp_num(0);
@@ -274,6 +284,9 @@ static void put_buffer(struct wp_doc *doc, const struct wp_run *run)
 	}
 	if (!wp_has(got))
 		return;
+	/* The ledger leaves out what is no data: marks of the beginning and the end. */
+	if (wp_has(drops) && wp_has(run->ledger.unexplained_packets))
+		drops = stage_packets(run, "socket buffer");
 	/* The kernel doubles what it is asked for: half is for its own account of each packet. */
 	got.v /= 2;
 	enough = !wp_has(asked) || got.v >= asked.v;

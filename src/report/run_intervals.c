@@ -203,7 +203,7 @@ static void put_closing(struct part *p, struct wp_interval_line *line)
 	if (!wp_has(line->row.end_s))
 		line->row.start_s = line->row.end_s;
 	put_line(p, line);
-	if (p->table->n_rows > 1 && !p->ruled)
+	if ((p->table->n_rows > 1 || p->table->headless) && !p->ruled)
 		p->table->last->rule = true;
 	p->ruled = true;
 }

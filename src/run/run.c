@@ -62,15 +62,19 @@ static int describe_client(struct wp_run *run, const struct wp_venue *venue)
 	return 0;
 }
 
-static const char *socket_name(int fd, int (*of)(int fd, struct wp_addr *ret), struct wp_pool *pool)
+static const char *address_name(const struct wp_addr *addr, struct wp_pool *pool)
 {
 	char text[WP_ADDR_TEXT];
+
+	wp_addr_format(addr, text);
+	return wp_pool_strdup(pool, text);
+}
+
+static const char *socket_name(int fd, int (*of)(int fd, struct wp_addr *ret), struct wp_pool *pool)
+{
 	struct wp_addr addr;
 
-	if (of(fd, &addr))
-		return NULL;
-	wp_addr_format(&addr, text);
-	return wp_pool_strdup(pool, text);
+	return of(fd, &addr) ? NULL : address_name(&addr, pool);
 }
 
 /* One flow a connection, with its addresses; forward ones first, as the session has them. All of a request/response
@@ -95,7 +99,8 @@ static int name_flows(struct running *x, struct wp_err *err)
 		if (s->role == WP_STREAM_SENDS && !wp_tcp_congestion(s->fd, congestion))
 			f->congestion = wp_pool_strdup(&run->pool, congestion);
 		f->local = socket_name(s->fd, wp_addr_local, &run->pool);
-		f->remote = socket_name(s->fd, wp_addr_remote, &run->pool);
+		f->remote = s->remote.len ? address_name(&s->remote, &run->pool)
+					  : socket_name(s->fd, wp_addr_remote, &run->pool);
 	}
 	return 0;
 }

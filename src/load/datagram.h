@@ -47,14 +47,37 @@ static inline bool wp_datagram_has_time(size_t len)
 /* As much of the number and the time as fits into `len` bytes; no more than 16 bytes are written. */
 static inline void wp_datagram_write(void *at, size_t len, uint64_t number, int64_t sent_ns)
 {
-	uint64_t be[2] = { htobe64(number), htobe64((uint64_t)sent_ns) };
+	const uint64_t be_number = htobe64(number), be_sent = htobe64((uint64_t)sent_ns);
 
-	if (len >= WP_DATAGRAM_HEADER_BYTES)
-		memcpy(at, be, sizeof(be));
-	else if (len >= WP_DATAGRAM_NUMBER_BYTES)
-		memcpy(at, be, sizeof(be[0]));
-	else if (len >= WP_DATAGRAM_SHORTEST_BYTES)
-		memcpy(at, (const char *)be + sizeof(be[0]) - len, len);
+	/* Each on its own: one copy of both would wait for the two stores that it is made of. */
+	if (len >= WP_DATAGRAM_HEADER_BYTES) {
+		memcpy(at, &be_number, sizeof(be_number));
+		memcpy((char *)at + WP_DATAGRAM_NUMBER_BYTES, &be_sent, sizeof(be_sent));
+	} else if (len >= WP_DATAGRAM_NUMBER_BYTES) {
+		memcpy(at, &be_number, sizeof(be_number));
+	} else if (len >= WP_DATAGRAM_SHORTEST_BYTES) {
+		memcpy(at, (const char *)&be_number + sizeof(be_number) - len, len);
+	}
+}
+
+/* The same for `n` datagrams of `len` bytes, one behind the other and numbered onward. */
+static inline void wp_datagram_write_run(void *at, size_t len, size_t n, uint64_t number,
+					 int64_t sent_ns)
+{
+	const uint64_t be_sent = htobe64((uint64_t)sent_ns);
+	char *to = at;
+
+	if (len < WP_DATAGRAM_HEADER_BYTES) {
+		for (size_t i = 0; i < n; i++, to += len)
+			wp_datagram_write(to, len, number + i, sent_ns);
+		return;
+	}
+	for (size_t i = 0; i < n; i++, to += len) {
+		const uint64_t be_number = htobe64(number + i);
+
+		memcpy(to, &be_number, sizeof(be_number));
+		memcpy(to + WP_DATAGRAM_NUMBER_BYTES, &be_sent, sizeof(be_sent));
+	}
 }
 
 /* The whole number of a datagram of at least WP_DATAGRAM_SHORTEST_BYTES; a truncated one becomes the one of those with the

@@ -40,6 +40,22 @@ static void bytes_are_as_documented(void **state)
 	assert_int_equal(wp_datagram_sent_ns(whole), 0x1112131415161718);
 }
 
+static void a_run_is_datagram_by_datagram(void **state)
+{
+	(void)state;
+	for (size_t len = 1; len <= 100; len++) {
+		uint8_t run[700], single[700];
+
+		memset(run, 0xee, sizeof(run));
+		memset(single, 0xee, sizeof(single));
+		wp_datagram_write_run(run, len, 7, BEYOND - 3, 0x1112131415161718);
+		for (size_t i = 0; i < 7; i++)
+			wp_datagram_write(single + i * len, len, BEYOND - 3 + i,
+					  0x1112131415161718);
+		assert_memory_equal(run, single, sizeof(run));
+	}
+}
+
 static void end_markers(void **state)
 {
 	static const uint8_t marker[32] = {
@@ -301,6 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_as_documented),
+		cmocka_unit_test(a_run_is_datagram_by_datagram),
 		cmocka_unit_test(end_markers),
 		cmocka_unit_test(truncated_numbers_are_extended_to_the_nearest),
 		cmocka_unit_test(in_order_across_the_window_and_beyond_2_32),

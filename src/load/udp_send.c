@@ -157,8 +157,8 @@ static void write_headers(struct udp_worker *u, struct wp_stream *s, const struc
 		unsigned char *at = u->tx_iov[m].iov_base;
 		size_t n = packets_in(u, b, m), cut = m + 1 == b->messages ? b->last_cut : 0;
 
-		for (size_t i = 0; i < n; i++)
-			wp_datagram_write(at + i * u->length, u->length, number++, now);
+		wp_datagram_write_run(at, u->length, n, number, now);
+		number += n;
 		/* The very last one's header is that of its own length. */
 		if (cut > 0)
 			wp_datagram_write(at + (n - 1) * u->length, u->length - cut, number - 1,

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "sys/netns.h"
+#include "sys/nl_ask.h"
 
 #define STATS_FILTER_64 (1U << (IFLA_STATS_LINK_64 - 1))
 
@@ -55,25 +56,11 @@ static void put_cache(struct nl_cache **c)
 		nl_cache_free(*c);
 }
 
-static void put_msg(struct nl_msg **m)
-{
-	if (*m)
-		nlmsg_free(*m);
-}
-
-static void put_cb(struct nl_cb **c)
-{
-	if (*c)
-		nl_cb_put(*c);
-}
-
 #define _cleanup_link_    WP_CLEANUP(put_link)
 #define _cleanup_addr_    WP_CLEANUP(put_addr)
 #define _cleanup_neigh_   WP_CLEANUP(put_neigh)
 #define _cleanup_nl_addr_ WP_CLEANUP(put_nl_addr)
 #define _cleanup_cache_   WP_CLEANUP(put_cache)
-#define _cleanup_msg_     WP_CLEANUP(put_msg)
-#define _cleanup_cb_      WP_CLEANUP(put_cb)
 
 int wp_nl_errno(int nl_error)
 {
@@ -342,24 +329,13 @@ int wp_nl_link_stats_by_index(struct wp_nl *nl, int ifindex, struct rtnl_link_st
 {
 	struct if_stats_msg ask = { .ifindex = (uint32_t)ifindex, .filter_mask = STATS_FILTER_64 };
 	struct stats_reply reply = { .ifindex = ifindex, .result = -EBADMSG };
-	_cleanup_msg_ struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETSTATS, 0);
-	_cleanup_cb_ struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int r;
+	_cleanup_nl_msg_ struct nl_msg *msg = wp_nl_question(RTM_GETSTATS, 0, &ask, sizeof(ask));
+	int r = wp_nl_ask(nl, msg, on_stats, &reply);
 
-	if (!msg || !cb || nlmsg_append(msg, &ask, sizeof(ask), NLMSG_ALIGNTO) < 0)
-		return wp_err_sys(err, -ENOMEM, "cannot read the counters of interface %d",
-				  ifindex);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_stats, &reply);
-	r = nl_send_auto(nl->sock, msg);
-	if (r >= 0)
-		r = nl_recvmsgs(nl->sock, cb);
-	if (r >= 0)
-		r = nl_wait_for_ack(nl->sock);
-	if (r < 0)
-		return FAIL(err, r, "cannot read the counters of interface %d", ifindex);
-	if (reply.result)
-		return wp_err_sys(err, reply.result, "cannot read the counters of interface %d",
-				  ifindex);
+	if (!r)
+		r = reply.result;
+	if (r)
+		return wp_err_sys(err, r, "cannot read the counters of interface %d", ifindex);
 	*ret = reply.st;
 	return 0;
 }

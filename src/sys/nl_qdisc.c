@@ -13,21 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-
-static void put_msg(struct nl_msg **m)
-{
-	if (*m)
-		nlmsg_free(*m);
-}
-
-static void put_cb(struct nl_cb **c)
-{
-	if (*c)
-		nl_cb_put(*c);
-}
-
-#define _cleanup_msg_ WP_CLEANUP(put_msg)
-#define _cleanup_cb_  WP_CLEANUP(put_cb)
+#include "sys/nl_ask.h"
 
 /* Copies at most `size` bytes of an attribute: a newer kernel's struct is longer, an older one's shorter. */
 static size_t copy_attr(const struct nlattr *a, void *out, size_t size)
@@ -164,23 +150,16 @@ int wp_nl_qdisc_list(struct wp_nl *nl, int ifindex, struct wp_nl_qdiscs *ret, st
 {
 	struct tcmsg ask = { .tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex };
 	struct reply reply = { .list = ret, .ifindex = ifindex };
-	_cleanup_msg_ struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETQDISC, NLM_F_DUMP);
-	_cleanup_cb_ struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	_cleanup_nl_msg_ struct nl_msg *msg =
+		wp_nl_question(RTM_GETQDISC, NLM_F_DUMP, &ask, sizeof(ask));
 	int r;
 
 	ret->n = 0;
-	if (!msg || !cb || nlmsg_append(msg, &ask, sizeof(ask), NLMSG_ALIGNTO) < 0)
-		return wp_err_sys(err, -ENOMEM, "cannot list the queues of interface %d", ifindex);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_qdisc, &reply);
-	r = nl_send_auto(nl->sock, msg);
-	if (r >= 0)
-		r = nl_recvmsgs(nl->sock, cb);
-	if (r < 0)
-		return wp_err_sys(err, wp_nl_errno(r), "cannot list the queues of interface %d",
-				  ifindex);
-	if (reply.status < 0)
-		return wp_err_sys(err, reply.status, "cannot list the queues of interface %d",
-				  ifindex);
+	r = wp_nl_ask(nl, msg, on_qdisc, &reply);
+	if (!r)
+		r = reply.status;
+	if (r)
+		return wp_err_sys(err, r, "cannot list the queues of interface %d", ifindex);
 	return 0;
 }
 

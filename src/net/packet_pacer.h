@@ -6,11 +6,9 @@
  * is kept in units of 2^-32 ns. They are sent in groups of as much traffic as falls due in `group_ns` (at least a
  * packet, at most a millisecond's worth) when the last of a group is due: never early.
  *
- * After a stall nothing is sent beyond one millisecond of traffic (rounded up to a packet): older ones are dropped from
- * the line and counted in `shortfall_packets`. What is left is made up for at 1.1 times the rate, not in one lump: by the
- * generic cell rate algorithm (ITU-T I.371) with an increment of gap / 1.1 and a tolerance of 0.28 ms, or a group where
- * that is more. So any millisecond holds at most 1.1 * (1 + 0.28) = 1.41 milliseconds of traffic and a packet, with
- * groups of up to 0.3 ms.
+ * After a stall nothing is made up for beyond one millisecond of traffic (rounded up to a packet): older packets are
+ * dropped from the line and counted in `shortfall_packets`. What is left is not sent in one lump: no millisecond gets
+ * more than 1.4 times its share (or three groups, where that is more), which is counted in sixteenths of a millisecond.
  *
  * Pure: the time is passed in. Rates from far below a packet a second to a packet a nanosecond.
  *
@@ -24,17 +22,19 @@
 
 #include <stdint.h>
 
-/* Times in 2^-32 ns, of a line that begins at start_ns. */
+#define WP_PACKET_PACER_BUCKETS 17 /* all that a millisecond can touch */
+
 struct wp_packet_pacer {
 	int64_t start_ns;
-	uint64_t gap;                /* from one packet to the next */
-	uint64_t short_gap;          /* the same when making up for lost time */
-	unsigned __int128 due;       /* when the next packet is */
-	unsigned __int128 fit;       /* when the next packet conforms to the faster line */
-	unsigned __int128 tolerance; /* of the faster line */
-	uint64_t group;              /* least that is worth a send */
-	uint64_t burst;              /* most that may be due at once */
+	uint64_t gap;          /* from one packet to the next, in 2^-32 ns */
+	unsigned __int128 due; /* when the next packet is, since the start, likewise */
+	uint64_t group;        /* least that is worth a send */
+	uint64_t burst;        /* most that may be due at once */
+	uint64_t most;         /* in a millisecond */
 	uint64_t shortfall_packets;
+	/* What was sent in the newest bucket of time, number `bucket`, and those before it: number b is at b modulo 17. */
+	uint64_t sent[WP_PACKET_PACER_BUCKETS];
+	int64_t bucket;
 };
 
 /* The first packet is due at `start_ns`. rate_bps and packet_bytes at least 1, group_ns at least 0; most_group, at

@@ -434,6 +434,11 @@ void wp_format_rate_as(double bits_per_second, char unit, char *out, size_t size
 	};
 	double v;
 
+	if (unit == 'A' && isfinite(bits_per_second)) {
+		wp_format_bytes(bits_per_second / 8, out, size);
+		strncat(out, "/sec", size - strlen(out) - 1);
+		return;
+	}
 	for (size_t i = 0; i < WP_ARRAY_SIZE(units); i++) {
 		if (units[i].letter != unit || !isfinite(bits_per_second))
 			continue;

@@ -41,7 +41,8 @@ int wp_parse_rate(const char *s, struct wp_rate *ret) WP_MUST_USE;
 /* Three significant digits and a unit, as iperf3 prints: "13.7 GBytes" (1024), "11.8 Gbits/sec" (1000). */
 void wp_format_bytes(double bytes, char *out, size_t size);
 void wp_format_bps(double bits_per_second, char *out, size_t size);
-/* A fixed unit: `unit` is one of iperf3's -f letters: k m g t (bits/s, 1000) K M G T (bytes/s, 1024). */
+/* A fixed unit: `unit` is one of iperf3's -f letters: k m g t (bits/s, 1000) K M G T (bytes/s, 1024), or A: bytes/s
+ * with whichever power fits. */
 void wp_format_rate_as(double bits_per_second, char unit, char *out, size_t size);
 /* "48 us", "48.3 us", "1.42 ms", "2.00 s": three significant digits; whole nanoseconds and microseconds without
  * ".0". What is not finite is "-" in all of these. */

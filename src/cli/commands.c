@@ -8,6 +8,7 @@ const struct wp_command *const wp_commands[] = {
 	&wp_cmd_tcp,
 	&wp_cmd_udp,
 	&wp_cmd_rr,
+	&wp_cmd_write,
 	&wp_cmd_serve,
 	&wp_cmd_sweep,
 	&wp_cmd_doctor,

@@ -11,6 +11,7 @@
 #include "explain/explain.h"
 #include "report/live.h"
 #include "report/stream.h"
+#include "run/write.h"
 
 #define EVENT_MAX_BYTES (64u << 20)
 
@@ -48,7 +49,8 @@ static struct wp_run_config run_config(const struct wp_test_config *c, const str
 	return (struct wp_run_config) {
 		.plan = plan,
 		.engine = wp_engine_find(plan->kind),
-		.peer = wp_peer_find("whyperf"),
+		.peer = strcmp(plan->kind, "write") ? wp_peer_find("whyperf") : &wp_peer_none,
+		.session = venue->session,
 		.venue = venue,
 		.key_file = c->key_file,
 		.timeout_ns = c->timeout_ns,
@@ -73,6 +75,8 @@ static int execute(const struct wp_test_config *c, const struct wp_plan *plan,
 	struct wp_run_config rc = run_config(c, plan, venue, cli);
 	struct wp_with with;
 	int r = wp_with_parse(c, plan, &with, err);
+
+	venue->session = NULL; /* moved into the run */
 
 	rc.on_start = hooks->on_start;
 	rc.on_tick = hooks->on_tick;
@@ -229,8 +233,8 @@ static int show(const struct screen *s, const struct wp_test_config *c, const st
 	return wp_output_run(s->cli, run, format, unit_of(c), &opts);
 }
 
-static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan,
-		      struct wp_venue *venue, struct wp_cli *cli)
+int wp_measure_in(const struct wp_test_config *c, const struct wp_plan *plan,
+		  struct wp_venue *venue, struct wp_cli *cli)
 {
 	enum wp_format format = c->json ? WP_FORMAT_JSON : (enum wp_format)c->format;
 	struct screen screen = { .cli = cli };
@@ -269,8 +273,8 @@ static int measure_in(const struct wp_test_config *c, const struct wp_plan *plan
 }
 
 /* Nothing ran: the sentence, and for those who read JSON a record that holds it. Nothing is stored. */
-static int not_started(const struct wp_test_config *c, const struct wp_plan *plan,
-		       const char *target, const struct wp_cli *cli, const struct wp_err *err)
+int wp_measure_not_started(const struct wp_test_config *c, const struct wp_plan *plan,
+			   const char *target, const struct wp_cli *cli, const struct wp_err *err)
 {
 	enum wp_format format = c->json ? WP_FORMAT_JSON : (enum wp_format)c->format;
 	struct screen screen = { .cli = cli, .stream = c->json_stream };
@@ -302,8 +306,8 @@ int wp_measure(const struct wp_test_config *c, const char *kind, const char *tar
 	if (r == -EINVAL)
 		return wp_cli_fail(cli, WP_EXIT_USAGE, &err);
 	if (r)
-		return not_started(c, &plan, target, cli, &err);
-	r = measure_in(c, &plan, &venue, cli);
+		return wp_measure_not_started(c, &plan, target, cli, &err);
+	r = wp_measure_in(c, &plan, &venue, cli);
 	wp_venue_close(&venue);
 	return r;
 }

@@ -22,6 +22,12 @@ int wp_measure_run(const struct wp_test_config *config, const struct wp_plan *pl
  * wp_run_doc_opts.stored: NULL = in the store, "" = nowhere, else a file's path in the run's pool. */
 const char *wp_measure_save(const struct wp_cli *cli, struct wp_run *run,
 			    const struct wp_store_cell *cell);
+/* A single run in an open venue, shown, stored and reported: exit status. The venue's session is moved in. */
+int wp_measure_in(const struct wp_test_config *config, const struct wp_plan *plan,
+		  struct wp_venue *venue, struct wp_cli *cli);
+/* Nothing ran, because of `err`: the sentence, and for those who read JSON a record that holds it. */
+int wp_measure_not_started(const struct wp_test_config *config, const struct wp_plan *plan,
+			   const char *target, const struct wp_cli *cli, const struct wp_err *err);
 /* The whole of a single test command: exit status. */
 int wp_measure(const struct wp_test_config *config, const char *kind, const char *target,
 	       struct wp_cli *cli);

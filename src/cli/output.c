@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/output.h"
 
+#include <string.h>
+
 #include "model/json.h"
 #include "report/csv.h"
 #include "report/mail.h"
@@ -69,6 +71,9 @@ int wp_output_run(const struct wp_cli *cli, const struct wp_run *run, enum wp_fo
 		return wp_output_json(cli, wp_run_to_json(run));
 	if (format == WP_FORMAT_CSV)
 		return output_csv(cli, run);
+	/* A writer thinks in bytes. */
+	if (!unit && run->test.kind && !strcmp(run->test.kind, "write"))
+		unit = 'A';
 	own.unit = unit;
 	if (format == WP_FORMAT_MAIL) {
 		own.detail = true;

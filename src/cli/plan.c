@@ -270,7 +270,7 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 	if (!r)
 		r = wp_parse_dscp(c->dscp, &p.dscp, err);
 	if (!r)
-		r = wp_plan_check(&p, err);
+		r = strcmp(kind, "write") ? wp_plan_check(&p, err) : wp_plan_check_write(&p, err);
 	if (!r)
 		r = wp_with_parse(c, &p, &with, err);
 	if (!r)

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "explain/pause.h"
 #include "explain/rules.h"
 #include "explain/stall.h"
 
@@ -228,7 +229,7 @@ static void say_not_explained(const struct verdict *v, const struct wp_facts *f,
 	for (size_t i = 0; i < v->n_missing; i++)
 		wp_buf_printf(&b, "%s%s", i ? "; " : "; missing to know: ", v->missing[i]);
 	ret->says = wp_pool_strdup(f->pool, wp_buf_text(&b));
-	if (f->run->n_hosts < 2)
+	if (f->run->n_hosts < 2 && f->kind != WP_KIND_WRITE)
 		ret->advice[ret->n_advice++] =
 			"run `whyperf serve` at the other end, so that its CPUs and threads are in the record";
 	if (ret->n_advice < WP_FINDING_ADVICE)
@@ -267,7 +268,7 @@ int wp_explain(struct wp_run *run)
 	bool both = run->test.direction && !strcmp(run->test.direction, "both"), any = false;
 	size_t n = 0;
 
-	if (!v || wp_stalls_judge(run))
+	if (!v || wp_stalls_judge(run) || wp_pauses_judge(run))
 		return -ENOMEM;
 	run->findings = NULL;
 	run->n_findings = 0;
@@ -278,13 +279,13 @@ int wp_explain(struct wp_run *run)
 		any = true;
 		ask(v, &f, !both ? NULL : forward ? "client to server" : "server to client");
 	}
-	if (!any && !run->n_stalls)
+	if (!any && !run->n_stalls && !(run->n_flows && run->flows[0].n_pauses))
 		return 0;
 	findings = wp_pool_calloc(&run->pool, WP_EXPLAIN_MAX, sizeof(*findings));
 	if (!findings)
 		return -ENOMEM;
-	/* What stopped it altogether comes first, however short that was beside the rest of the run. */
-	if (wp_stalls_finding(run, &findings[n]))
+	/* What stopped it altogether or stands out comes first, however short that was beside the rest of the run. */
+	if (wp_stalls_finding(run, &findings[n]) || wp_pauses_finding(run, &findings[n]))
 		n++;
 	fold(v);
 	rank(v);

@@ -314,6 +314,8 @@ static unsigned kind_of(const struct wp_run *run)
 
 	if (!kind || !strcmp(kind, "tcp"))
 		return WP_KIND_TCP;
+	if (!strcmp(kind, "write"))
+		return WP_KIND_WRITE;
 	return !strcmp(kind, "udp") ? WP_KIND_UDP : !strcmp(kind, "rr") ? WP_KIND_RR : 0;
 }
 
@@ -329,7 +331,10 @@ bool wp_facts_gather(const struct wp_run *run, bool forward, struct wp_pool *poo
 		return false;
 	for (size_t i = 0; i < run->n_flows; i++)
 		f->n_flows += is_forward(&run->flows[i]) == forward;
-	look_at_side(run, wp_flow_sender(run, first), f->kind == WP_KIND_RR ? "client" : "sender",
+	look_at_side(run, wp_flow_sender(run, first),
+		     f->kind == WP_KIND_RR      ? "client"
+		     : f->kind == WP_KIND_WRITE ? "writer"
+						: "sender",
 		     first->send_cpu, wp_absent("the CPU of the acknowledgements is not recorded"),
 		     &f->sender);
 	look_at_side(run, wp_flow_receiver(run, first),

@@ -32,6 +32,8 @@ enum wp_fact_kind {
 	WP_KIND_TCP = 1 << 0, /* a byte stream */
 	WP_KIND_UDP = 1 << 1, /* datagrams */
 	WP_KIND_RR = 1 << 2,  /* requests and responses: the client's end is the sender */
+	WP_KIND_WRITE =
+		1 << 3, /* a file: the thread that writes is the sender, there is no receiver */
 };
 
 struct wp_side {

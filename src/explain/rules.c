@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "explain/pause.h"
 #include "explain/stall.h"
 
 /* Where shares are within 10 points, the earlier row comes first: what is set by an option or shown by the connection
@@ -284,8 +285,48 @@ const struct wp_rule wp_rules[] = {
 		  "time each",
 	  .covers = NULL,
 	  .evaluate = wp_rule_app_limited },
+	{ .name = "write_pace",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "the rate asked for",
+	  .needs = "test.target_bps end.bits_per_second end.paced_pct",
+	  .sign = "95 % of -b is reached (share 100 %), or the writer slept 5 % of the time because no write was due",
+	  .evaluate = wp_rule_write_pace },
+	{ .name = "write_reader",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "the other end takes it too slowly",
+	  .needs = "end.taker_wait_pct thread.run_delay_pct",
+	  .sign = "for 5 % of the time the pipe, socket or terminal had no room, the writer's own waiting for a CPU taken "
+		  "off",
+	  .evaluate = wp_rule_write_reader },
+	{ .name = "write_run_queue",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "the writer waits for a CPU that others use",
+	  .needs = "thread.run_delay_pct",
+	  .sign = "the thread is able to run but waits for a CPU 5 % of the time; or the CPU quota does not let it, where its "
+		  "pauses say so",
+	  .evaluate = wp_rule_write_run_queue },
+	{ .name = "write_fsync",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "fsync(2) waits for the disk",
+	  .needs = "end.syncs end.sync_pct",
+	  .sign = "5 % of the time went into fsync(2)",
+	  .evaluate = wp_rule_write_fsync },
+	{ .name = "write_storage",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "writes wait for the disk",
+	  .needs =
+		  "test.file_type thread.cpu_pct thread.run_delay_pct end.taker_wait_pct end.sync_pct",
+	  .sign = "a file or block device, and for 5 % of the time the thread neither ran nor waited for a CPU, the other end, "
+		  "fsync(2) or the pace",
+	  .evaluate = wp_rule_write_storage },
+	{ .name = "write_cpu",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "the writes themselves take the CPU time",
+	  .needs = "thread.cpu_pct end.calls end.mean_call_bytes end.seconds",
+	  .sign = "no rate was asked for; the share is the time that the thread ran",
+	  .evaluate = wp_rule_write_cpu },
 	{ .name = "steal",
-	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR,
+	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR | WP_KIND_WRITE,
 	  .summary = "the hypervisor takes CPU time",
 	  .needs = "cpu.steal_pct",
 	  .sign = "1 % of the CPU of either thread; 0 proves nothing",
@@ -307,29 +348,36 @@ const struct wp_rule wp_rules[] = {
 		  "medium confidence where an end waits for a CPU 10 % of the time, because the requests may do so too",
 	  .note = true,
 	  .evaluate = wp_rule_bufferbloat },
+	{ .name = "page_cache",
+	  .kinds = WP_KIND_WRITE,
+	  .summary = "the rate is that of the page cache",
+	  .needs = "test.file_type test.fsync_policy test.direct",
+	  .sign = "a file without --fsync, --direct and --sync",
+	  .note = true,
+	  .evaluate = wp_rule_page_cache },
 	{ .name = "accounting",
-	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR,
+	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR | WP_KIND_WRITE,
 	  .summary = "the kernel's account of a CPU does not add up",
 	  .needs = "cpu.sum_pct cpu.trust",
 	  .sign = "trust is hidden or doubled on a CPU that the test used",
 	  .note = true,
 	  .evaluate = wp_rule_accounting },
 	{ .name = "short_run",
-	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR,
+	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR | WP_KIND_WRITE,
 	  .summary = "the run is too short for its figures",
 	  .needs = "end.seconds end.bytes",
 	  .sign = "below 0.5 s, or TCP below 1 MByte",
 	  .note = true,
 	  .evaluate = wp_rule_short_run },
 	{ .name = "sampler",
-	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR,
+	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR | WP_KIND_WRITE,
 	  .summary = "the measuring tool itself costs",
 	  .needs = "host.self_cpu_pct",
 	  .sign = "sampling takes more than 1 % of a CPU",
 	  .note = true,
 	  .evaluate = wp_rule_sampler },
 	{ .name = "slow_clock",
-	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR,
+	  .kinds = WP_KIND_TCP | WP_KIND_UDP | WP_KIND_RR | WP_KIND_WRITE,
 	  .summary = "reading the clock is slow",
 	  .needs = "inventory.clock_read_ns",
 	  .sign = "more than 200 ns",
@@ -349,7 +397,7 @@ const struct wp_rule *wp_rule_find(const char *name)
 
 static void put_kinds(struct wp_buf *out, unsigned kinds)
 {
-	static const char *const names[] = { "tcp", "udp", "rr" };
+	static const char *const names[] = { "tcp", "udp", "rr", "write" };
 	const char *before = "- Of: ";
 
 	for (unsigned i = 0; i < WP_ARRAY_SIZE(names); i++)
@@ -388,6 +436,23 @@ static void put_stalls(struct wp_buf *out)
 			      wp_stall_causes[i].sign);
 }
 
+static void put_pauses(struct wp_buf *out)
+{
+	wp_buf_puts(
+		out,
+		"## Pauses of a writer\n\n"
+		"`whyperf write` puts a finding `slowest_interval` before all others where one interval made less than 80 %\n"
+		"of the usual (the median of three or more): it names what took more of its time than usual, and the\n"
+		"longest pause in it. Where none stands out, `longest_pause` says what was behind the longest pause of 1 ms\n"
+		"or more. Their share is the part of the run's time that they took. Each pause (`flows[].pauses[]`) has one\n"
+		"cause, the first of these that its figures show:\n\n"
+		"| cause | is told when |\n| --- | --- |\n");
+	for (size_t i = 0; i < WP_N_PAUSE_CAUSES; i++)
+		wp_buf_printf(out, "| `%s` | %s |\n", wp_pause_causes[i].name,
+			      wp_pause_causes[i].sign);
+	wp_buf_puts(out, "\n");
+}
+
 int wp_rules_markdown(struct wp_buf *out)
 {
 	wp_buf_puts(
@@ -405,6 +470,7 @@ int wp_rules_markdown(struct wp_buf *out)
 		"## Rules\n\n");
 	for (size_t i = 0; i < wp_n_rules; i++)
 		put_rule(out, &wp_rules[i]);
+	put_pauses(out);
 	put_stalls(out);
 	return wp_buf_status(out);
 }

@@ -81,6 +81,14 @@ enum wp_rule_answer wp_rule_rr_retransmits(const struct wp_facts *f, struct wp_f
 enum wp_rule_answer wp_rule_rr_timeouts(const struct wp_facts *f, struct wp_finding *ret);
 /* rule_latency.c */
 enum wp_rule_answer wp_rule_bufferbloat(const struct wp_facts *f, struct wp_finding *ret);
+/* rule_write.c */
+enum wp_rule_answer wp_rule_write_pace(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_write_reader(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_write_run_queue(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_write_fsync(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_write_storage(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_write_cpu(const struct wp_facts *f, struct wp_finding *ret);
+enum wp_rule_answer wp_rule_page_cache(const struct wp_facts *f, struct wp_finding *ret);
 /* rule_host.c */
 enum wp_rule_answer wp_rule_steal(const struct wp_facts *f, struct wp_finding *ret);
 enum wp_rule_answer wp_rule_far_cpu(const struct wp_facts *f, struct wp_finding *ret);

@@ -479,7 +479,8 @@ static void every_rule_of_these_kinds_has_a_case(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < wp_n_rules; i++) {
-		bool found = wp_rules[i].kinds & WP_KIND_TCP; /* test_rules.c */
+		/* test_rules.c, test_write.c */
+		bool found = wp_rules[i].kinds & (WP_KIND_TCP | WP_KIND_WRITE);
 
 		for (size_t k = 0; k < WP_ARRAY_SIZE(udp_cases); k++)
 			found |= !strcmp(udp_cases[k].rule, wp_rules[i].name);

@@ -196,10 +196,12 @@ static void finish(struct writer *x, int error)
 {
 	int64_t now_ns = wp_now_ns();
 
+	/* A block that was not completed is a pause, but no write. */
 	if (x->in_group)
 		timed(x, now_ns);
 	else
-		publish(x, now_ns);
+		pause_over(x, WP_PAUSE_WRITE, x->mark_ns, now_ns, 0);
+	publish(x, now_ns);
 	wp_stream_end(x->s, error);
 }
 
@@ -281,8 +283,11 @@ static void wait_for_taker(struct writer *x)
 	struct wp_stream_counters *c = x->s->count;
 	int64_t start_ns = wp_now_ns(), end_ns;
 
+	/* What is done was not held up: the wait is that of the block under way. */
+	if (x->in_group)
+		timed(x, start_ns);
 	wp_live_clock_start(&c->taker, start_ns);
-	publish(x, x->in_group ? start_ns : x->mark_ns);
+	publish(x, x->mark_ns);
 	(void)!poll(p, 2, -1); /* what it found, the next write says */
 	end_ns = wp_now_ns();
 	wp_live_clock_stop(&c->taker, end_ns);

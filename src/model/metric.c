@@ -622,6 +622,8 @@ const struct wp_metric wp_metrics[] = {
 	L(ran_there, "/proc/PID/schedstat", "task that had most of that CPU"),
 	G(ran_there_pct, "%", WP_NEITHER, "/proc/PID/schedstat",
 	  "of the time between the readings of all tasks before and after"),
+	G(others_pct, "%", WP_NEITHER, "/proc/PID/schedstat",
+	  "all tasks but the thread that were on that CPU in the end, likewise"),
 	G(throttled_us, "us", WP_LOWER, "cpu.stat", "the control group's CPU quota was used up"),
 	G(unseen_us, "us", WP_LOWER, "CLOCK_MONOTONIC",
 	  "longest time in which whyperf did not look, though it did not wait for a CPU"),

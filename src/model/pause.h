@@ -32,7 +32,8 @@ struct wp_pause_view {
 	const char *
 		ran_there; /* "stress (pid 7)": the task that had most of that CPU; NULL = none was seen */
 	struct wp_num
-		ran_there_pct; /* of the time between the two readings of all tasks around it */
+		ran_there_pct;    /* of the time between the two readings of all tasks around it */
+	struct wp_num others_pct; /* all tasks together that were there in the end */
 	struct wp_num throttled_us; /* the control group's CPU quota */
 	struct wp_num
 		unseen_us; /* longest time in which whyperf's own watcher did not run, waiting for a CPU left out */

@@ -23,8 +23,9 @@ struct wp_end {
 	struct wp_end_spec spec;
 	struct wp_load *load;
 	struct wp_sampler *sampler;
-	struct wp_path_watch *path; /* UDP; NULL = the other end's address is not known */
-	struct wp_stall_watch *stalls; /* NULL without --stall */
+	struct wp_path_watch *path;     /* UDP; NULL = the other end's address is not known */
+	struct wp_stall_watch *stalls;  /* NULL without --stall */
+	struct wp_writer_watch *writer; /* of a file; NULL = not its kind */
 	struct wp_flow_watch *flows;
 	struct wp_interval *rows; /* of the newest tick */
 	struct wp_cpu_sample *cpu_rows;

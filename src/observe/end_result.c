@@ -168,9 +168,9 @@ static void put_sampling_note(struct wp_end *e, struct wp_host *host, struct wp_
 static const char *hist_name(enum wp_load_hist which)
 {
 	static const char *const names[WP_LOAD_HIST_N] = {
-		[WP_HIST_LATENCY] = "latency",
-		[WP_HIST_SEND_GAP] = "send_gap",
-		[WP_HIST_DELAY] = "delay",
+		[WP_HIST_LATENCY] = "latency", [WP_HIST_SEND_GAP] = "send_gap",
+		[WP_HIST_DELAY] = "delay",     [WP_HIST_WRITE] = "write",
+		[WP_HIST_SYNC] = "fsync",
 	};
 
 	return names[which];
@@ -188,6 +188,9 @@ static const char *hist_note(const struct wp_end *e, enum wp_load_hist which, bo
 		note = "from when each request was due";
 	else if (which == WP_HIST_DELAY)
 		note = "one-way, less the smallest of its stream: the ends' clocks differ";
+	else if (which == WP_HIST_WRITE)
+		note = "of a whole block, waiting included; writes below 25 us were timed in groups of about that "
+		       "length: each counts with their mean, but for the one that held a group up";
 	if (!cut)
 		return note;
 	return note ? wp_pool_printf(pool, "%s; %s", note, bounds) : bounds;
@@ -293,6 +296,8 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 	struct moved moved;
 	int r = put_flows(e, flows, pool, &moved);
 
+	if (!r && e->writer)
+		r = wp_writer_watch_result(e->writer, &flows[0], pool);
 	if (!r)
 		r = put_threads(e, host, pool);
 	if (!r)

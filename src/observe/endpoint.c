@@ -145,6 +145,20 @@ static int make_stall_watch(struct wp_end *e, struct wp_err *err)
 	return e->plan->stall_ns ? wp_stall_watch_new(&config, &e->stalls, err) : 0;
 }
 
+static int make_writer_watch(struct wp_end *e, struct wp_err *err)
+{
+	struct wp_writer_watch_config config = { .load = e->load,
+						 .fd = e->spec.streams[0].fd,
+						 .avoid = e->spec.cpus };
+	int r;
+
+	if (!(e->spec.engine->caps & WP_ENGINE_WRITES))
+		return 0;
+	r = wp_writer_watch_new(&config, &e->writer, err);
+	e->flows[0].writes.watch = e->writer;
+	return r;
+}
+
 int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_err *err)
 {
 	struct wp_end *e = calloc(1, sizeof(*e));
@@ -166,6 +180,8 @@ int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_er
 		r = make_load(e, err);
 	if (!r)
 		r = make_stall_watch(e, err);
+	if (!r)
+		r = make_writer_watch(e, err);
 	if (r) {
 		wp_end_free(e);
 		return r;
@@ -179,6 +195,7 @@ void wp_end_free(struct wp_end *e)
 	if (!e)
 		return;
 	wp_stall_watch_free(e->stalls);
+	wp_writer_watch_free(e->writer);
 	wp_load_free(e->load);
 	wp_sampler_free(e->sampler);
 	wp_path_watch_free(e->path);
@@ -261,6 +278,9 @@ int wp_end_go(struct wp_end *e)
 		wp_flow_watch_start(&e->flows[i], &first);
 	}
 	r = e->stalls ? wp_stall_watch_start(e->stalls, e->start_ns) : 0;
+	if (r)
+		return r;
+	r = e->writer ? wp_writer_watch_start(e->writer, e->start_ns) : 0;
 	if (r)
 		return r;
 	wp_load_go(e->load, e->start_ns);
@@ -493,6 +513,7 @@ int wp_end_finish(struct wp_end *e, int64_t grace_ns)
 	wp_stall_watch_stop(e->stalls);
 	e->result = wp_load_join(e->load, wp_now_ns() + grace_ns);
 	now = wp_now_ns();
+	wp_writer_watch_stop(e->writer);
 	wp_sampler_stop(e->sampler);
 	if (!e->in_window)
 		open_window(e);
@@ -528,6 +549,18 @@ uint64_t wp_end_heard(const struct wp_end *e)
 uint64_t wp_end_moved(const struct wp_end *e)
 {
 	return progress(e, false);
+}
+
+int wp_end_error(const struct wp_end *e)
+{
+	for (size_t i = 0; i < e->spec.n_streams; i++) {
+		struct wp_stream_count count;
+
+		wp_load_count(e->load, i, &count);
+		if (count.error)
+			return count.error;
+	}
+	return 0;
 }
 
 bool wp_end_senders_done(const struct wp_end *e)

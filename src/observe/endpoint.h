@@ -75,6 +75,8 @@ const char *wp_cpu_distance(int a, int b);
  * and what moved in either direction. Changes count, not the figures. */
 uint64_t wp_end_heard(const struct wp_end *end);
 uint64_t wp_end_moved(const struct wp_end *end);
+/* What ended a stream: the first negative errno there is; 0. */
+int wp_end_error(const struct wp_end *end);
 /* No stream sends any more (wp_load_senders_done()). */
 bool wp_end_senders_done(const struct wp_end *end);
 /* What the load really used (wp_load_method()). */

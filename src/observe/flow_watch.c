@@ -8,6 +8,8 @@
 
 static const struct wp_watch_ops *kind_of(unsigned caps)
 {
+	if (caps & WP_ENGINE_WRITES)
+		return &wp_watch_writes;
 	if (caps & WP_ENGINE_TRANSACTIONS)
 		return &wp_watch_transactions;
 	return caps & WP_ENGINE_DATAGRAMS ? &wp_watch_datagrams : &wp_watch_tcp;

@@ -4,16 +4,17 @@
  * Used by endpoint.c, one a flow; not thread-safe, all calls come from the thread in wp_end_wait().
  *
  * A flow is one stream of the load, or (request/response) all of its streams together: the caller hands over the counts
- * in a reading. What the counts mean, and what else the kernel knows of the flow, is the business of one of three kinds,
+ * in a reading. What the counts mean, and what else the kernel knows of the flow, is the business of one of four kinds,
  * chosen by the engine's flags: a TCP stream (tcp_watch.c: packets, windows and round trips from TCP_INFO), datagrams
  * (datagram_watch.c: everything from the load's counters), transactions (transaction_watch.c: counters, and latencies
- * from the load's histogram). Figures that a kind has not are absent and say why.
+ * from the load's histogram), a file that is written (write_flow.c). Figures that a kind has not are absent and say why.
  */
 #ifndef WP_OBSERVE_FLOW_WATCH_H
 #define WP_OBSERVE_FLOW_WATCH_H
 
 #include "load/load.h"
 #include "model/series.h"
+#include "observe/writer_watch.h"
 #include "sys/tcp_info.h"
 
 /* A flow at one moment: cumulative. */
@@ -53,6 +54,11 @@ struct wp_transaction_watch {
 	struct wp_hist before; /* latencies up to the newest row, later those of this one */
 };
 
+struct wp_write_watch {
+	struct wp_writer_watch *watch; /* borrowed; the caller sets it before the start */
+	struct wp_writer_times last;   /* at the newest row */
+};
+
 struct wp_watch_ops;
 
 struct wp_flow_spec {
@@ -76,6 +82,7 @@ struct wp_flow_watch {
 	union {
 		struct wp_tcp_watch tcp;
 		struct wp_transaction_watch transactions;
+		struct wp_write_watch writes;
 	};
 };
 

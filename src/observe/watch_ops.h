@@ -27,7 +27,8 @@ struct wp_watch_ops {
 	void (*done)(struct wp_flow_watch *w); /* may be NULL */
 };
 
-extern const struct wp_watch_ops wp_watch_tcp, wp_watch_datagrams, wp_watch_transactions;
+extern const struct wp_watch_ops wp_watch_tcp, wp_watch_datagrams, wp_watch_transactions,
+	wp_watch_writes;
 
 /* Marks of the row or window that ends with `to`: how far a counter went. */
 #define WP_MOVED(from, to, field) ((to)->field - (from)->field)

@@ -44,6 +44,8 @@ static enum wp_interval_proto proto_of(const char *kind)
 {
 	if (kind && !strcmp(kind, "udp"))
 		return WP_INTERVAL_UDP;
+	if (kind && !strcmp(kind, "write"))
+		return WP_INTERVAL_WRITE;
 	return kind && !strcmp(kind, "rr") ? WP_INTERVAL_RR : WP_INTERVAL_TCP;
 }
 
@@ -58,6 +60,7 @@ void wp_interval_cols_from_plan(const struct wp_plan *plan, size_t n_online, boo
 		.own = true,
 		.local_drops = plan->direction != WP_REVERSE,
 		.timeouts = plan->transport == WP_UDP,
+		.syncs = plan->sync != WP_SYNC_NEVER,
 		.digits = digits_for((double)plan->interval_ns / 1e9),
 	};
 
@@ -81,6 +84,7 @@ void wp_interval_cols_from_run(const struct wp_run *run, struct wp_interval_cols
 		.timeouts = run->test.protocol && !strcmp(run->test.protocol, "UDP"),
 	};
 
+	cols.syncs = run->test.fsync_policy && strcmp(run->test.fsync_policy, "never");
 	cols.both = run->test.direction && !strcmp(run->test.direction, "both");
 	cols.sends = cols.proto == WP_INTERVAL_UDP || !run->test.direction ||
 		     strcmp(run->test.direction, "reverse");
@@ -224,6 +228,8 @@ enum {
 	UDP_ONE_END = 1 << 9, /* what this end says */
 	RR = 1 << 10,
 	RR_UDP = 1 << 11,
+	WRITE = 1 << 12,
+	WRITE_SYNC = 1 << 13,
 };
 
 struct figure {
@@ -273,6 +279,15 @@ static const struct figure figures[] = {
 	{ RR, ROW(latency_p99_us), { COLUMN("p99", WP_DOC_US, 8) } },
 	{ RR, ROW(latency_max_us), { COLUMN("max", WP_DOC_US, 8) } },
 	{ RR_UDP, ROW(timeouts), { COLUMN("Timeouts", WP_DOC_COUNT, 8) } },
+
+	{ WRITE, ROW(bytes), { COLUMN("Transfer", WP_DOC_BYTES, 11), .head_left = true } },
+	{ WRITE, ROW(bits_per_second), { COLUMN("Rate", WP_DOC_BPS, 15), .head_left = true } },
+	{ WRITE, ROW(longest_us), { COLUMN("Longest", WP_DOC_US, 8) } },
+	{ WRITE, ROW(on_cpu_pct), { COLUMN("on CPU", WP_DOC_PERCENT, 6), .drop = 2 } },
+	{ WRITE, ROW(run_delay_pct),
+	  { COLUMN("no CPU", WP_DOC_PERCENT, 6), .drop = 2, .explain = true } },
+	{ WRITE, ROW(taker_wait_pct), { COLUMN("reader", WP_DOC_PERCENT, 6), .drop = 3 } },
+	{ WRITE_SYNC, ROW(sync_pct), { COLUMN("fsync", WP_DOC_PERCENT, 6), .drop = 2 } },
 };
 /* clang-format on */
 
@@ -298,6 +313,8 @@ static unsigned shown(const struct wp_interval_cols *c)
 
 	if (c->proto == WP_INTERVAL_RR)
 		return set | RR | (c->timeouts ? RR_UDP : 0);
+	if (c->proto == WP_INTERVAL_WRITE)
+		return set | WRITE | (c->syncs ? WRITE_SYNC : 0);
 	set |= STREAMS;
 	if (c->proto == WP_INTERVAL_TCP)
 		return set | TCP | (c->sends ? TCP_SENDER : 0);

@@ -18,6 +18,7 @@ enum wp_interval_proto {
 	WP_INTERVAL_TCP,
 	WP_INTERVAL_UDP,
 	WP_INTERVAL_RR,
+	WP_INTERVAL_WRITE,
 };
 
 /* Which columns there are. */
@@ -29,6 +30,7 @@ struct wp_interval_cols {
 	bool own;         /* UDP: each row is what one end says, while the test runs */
 	bool local_drops; /* UDP: a column for what the sender's own host dropped */
 	bool timeouts;    /* RR: over UDP */
+	bool syncs;       /* WRITE: fsync(2) is called while it runs */
 	unsigned digits;  /* of the bounds in seconds */
 	size_t n_cpus;
 	struct {

@@ -98,6 +98,8 @@ static const struct wp_doc_column host_columns[] = {
 
 const char *wp_doc_end_word(const struct wp_run *run, size_t i)
 {
+	if (is(run->test.kind, "write"))
+		return "writer";
 	if (is(run->test.direction, "both") || is(run->test.kind, "rr") || run->n_hosts < 2)
 		return run->hosts[i].role ? run->hosts[i].role : "this end";
 	return (i == 0) == !is(run->test.direction, "reverse") ? "sender" : "receiver";

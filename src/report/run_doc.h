@@ -46,6 +46,8 @@ void wp_run_doc_latency(struct wp_doc *doc, const struct wp_run *run);
 void wp_run_doc_datagrams(struct wp_doc *doc, const struct wp_run *run, char unit);
 /* Of a request/response test: rate, latency and its distribution. */
 void wp_run_doc_transactions(struct wp_doc *doc, const struct wp_run *run);
+/* Of a write: times of the writes, the longest pauses and what was behind them, the command that was fed. */
+void wp_run_doc_write(struct wp_doc *doc, const struct wp_run *run);
 /* A distribution as a table of bars, at most 20 lines. */
 void wp_run_doc_bars(struct wp_doc *doc, const struct wp_histogram *h);
 /* A size as people type it: 131072 is "128 KiB". */

@@ -95,7 +95,7 @@ static void put_count(struct wp_buf *b, double v)
 /* What the sender uses; before the first results what it was told or what its kernel prefers. */
 static const char *congestion_of(const struct wp_run *run)
 {
-	if (is(run->test.protocol, "UDP"))
+	if (is(run->test.protocol, "UDP") || is(run->test.kind, "write"))
 		return NULL;
 	if (run->n_flows && run->flows[0].congestion)
 		return run->flows[0].congestion;
@@ -108,11 +108,13 @@ static const char *congestion_of(const struct wp_run *run)
 /* "  4 streams each way, 10 s after 1 s of warm-up" */
 static void put_extent(struct wp_buf *b, const struct wp_test *t)
 {
-	const char *what = is(t->kind, "rr") ? "connection" : "stream";
+	const char *what = is(t->kind, "rr") ? "connection" : "stream", *comma = ", ";
 
 	if (is(t->kind, "rr") && is(t->protocol, "UDP"))
 		what = "socket";
-	if (wp_has(t->streams))
+	if (is(t->kind, "write"))
+		comma = "  ";
+	else if (wp_has(t->streams))
 		wp_buf_printf(b, "  %.0f %s%s%s", t->streams.v, what, t->streams.v == 1 ? "" : "s",
 			      is(t->direction, "both") ? " each way" : "");
 	if (is(t->kind, "rr") && on(t->limit_transactions)) {
@@ -120,11 +122,11 @@ static void put_extent(struct wp_buf *b, const struct wp_test *t)
 		put_count(b, t->limit_transactions.v);
 		wp_buf_puts(b, " transactions");
 	} else if (on(t->limit_bytes)) {
-		wp_buf_puts(b, ", ");
+		wp_buf_puts(b, comma);
 		wp_doc_put_size(b, t->limit_bytes.v);
 	}
 	if (on(t->duration_s))
-		wp_buf_printf(b, "%s%.6g s", on(t->limit_bytes) ? " or " : ", ", t->duration_s.v);
+		wp_buf_printf(b, "%s%.6g s", on(t->limit_bytes) ? " or " : comma, t->duration_s.v);
 	if (on(t->omit_s))
 		wp_buf_printf(b, " after %.6g s of warm-up", t->omit_s.v);
 }
@@ -205,6 +207,29 @@ static void put_rr(struct wp_buf *b, const struct wp_test *t)
 	}
 }
 
+/* "64 KiB writes, fsync at the end, O_DIRECT, pipe of 64 KiB" */
+static void put_write(struct wp_buf *b, const struct wp_test *t)
+{
+	put_tcp(b, t);
+	if (t->fill && !is(t->fill, "zero"))
+		wp_buf_printf(b, ", %s", t->fill);
+	if (is(t->fsync_policy, "bytes")) {
+		wp_buf_puts(b, ", fsync each ");
+		wp_doc_put_size(b, wp_num_or(t->fsync_bytes, 0));
+	} else if (t->fsync_policy && !is(t->fsync_policy, "never")) {
+		wp_buf_printf(b, ", fsync %s",
+			      is(t->fsync_policy, "end") ? "at the end" : "after each");
+	}
+	if (on(t->direct) || on(t->o_sync))
+		wp_buf_printf(b, ", %s%s%s", on(t->direct) ? "O_DIRECT" : "",
+			      on(t->direct) && on(t->o_sync) ? " and " : "",
+			      on(t->o_sync) ? "O_SYNC" : "");
+	if (on(t->pipe_bytes)) {
+		wp_buf_puts(b, ", pipe of ");
+		wp_doc_put_size(b, t->pipe_bytes.v);
+	}
+}
+
 static void put_sockets(struct wp_buf *b, const struct wp_run *run)
 {
 	const struct wp_test *t = &run->test;
@@ -242,6 +267,8 @@ void wp_run_doc_heading(struct wp_doc *doc, const struct wp_run *run)
 		put_udp(&b, &run->test);
 	else if (is(run->test.kind, "rr"))
 		put_rr(&b, &run->test);
+	else if (is(run->test.kind, "write"))
+		put_write(&b, &run->test);
 	else
 		put_tcp(&b, &run->test);
 	put_sockets(&b, run);

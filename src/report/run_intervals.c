@@ -233,12 +233,34 @@ static void put_transactions_total(struct part *p, const struct wp_flow *f)
 	put_closing(p, &line);
 }
 
+static void put_write_total(struct part *p, const struct wp_flow *f)
+{
+	const struct wp_host *h = p->run->n_hosts ? &p->run->hosts[0] : NULL;
+	const struct wp_thread_use *t = h && h->n_threads ? &h->threads[0] : NULL;
+	struct wp_interval_line line = { .id = f->id, .row = as_interval(p->run, &f->sent) };
+
+	line.row.on_cpu_pct = t ? t->cpu_pct : wp_absent("not measured");
+	line.row.run_delay_pct = t ? t->run_delay_pct : wp_absent("not measured");
+	line.row.taker_wait_pct = f->sent.taker_wait_pct;
+	line.row.sync_pct = f->sent.sync_pct;
+	line.row.longest_us = wp_absent("no interval has it");
+	for (size_t i = 0; i < f->n_intervals; i++)
+		if (wp_has(f->intervals[i].longest_us) &&
+		    !(f->intervals[i].longest_us.v <= line.row.longest_us.v))
+			line.row.longest_us = f->intervals[i].longest_us;
+	put_closing(p, &line);
+}
+
 static void put_flow_total(struct part *p, const struct wp_flow *f)
 {
 	const char *id = f->id ? f->id : "?";
 
 	if (p->cols->proto == WP_INTERVAL_RR) {
 		put_transactions_total(p, f);
+		return;
+	}
+	if (p->cols->proto == WP_INTERVAL_WRITE) {
+		put_write_total(p, f);
 		return;
 	}
 	if (p->cols->proto == WP_INTERVAL_UDP) {
@@ -335,7 +357,8 @@ static void put_series(struct part *p, bool s, size_t n)
 {
 	static const char *const labels[][3] = { { "Rate", "Rate RX", "Rate TX" },
 						 { "Packets/s", "RX pkt/s", "TX pkt/s" },
-						 { "Trans/s", "Trans/s", "Trans/s" } };
+						 { "Trans/s", "Trans/s", "Trans/s" },
+						 { "Rate", "Rate", "Rate" } };
 	_cleanup_free_ double *rate = calloc(n, sizeof(*rate));
 	size_t used = 0;
 
@@ -357,8 +380,11 @@ static void put_series(struct part *p, bool s, size_t n)
 	}
 	if (used)
 		wp_doc_series(p->doc, labels[p->cols->proto][p->cols->both ? 1 + s : 0],
-			      p->cols->proto == WP_INTERVAL_TCP ? WP_DOC_BPS : WP_DOC_COUNT, rate,
-			      used);
+			      p->cols->proto == WP_INTERVAL_TCP ||
+					      p->cols->proto == WP_INTERVAL_WRITE
+				      ? WP_DOC_BPS
+				      : WP_DOC_COUNT,
+			      rate, used);
 }
 
 /* Rows that the table would have. */

@@ -378,9 +378,12 @@ void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 		wp_run_doc_transactions(doc, run);
 	else if (is(run->test.kind, "udp"))
 		wp_run_doc_datagrams(doc, run, opts->unit);
+	else if (is(run->test.kind, "write"))
+		wp_run_doc_write(doc, run);
 	put_fairness(doc, run);
 	put_cost(doc, run);
-	if (!is(run->test.kind, "rr") && !is(run->test.kind, "udp")) {
+	if (!is(run->test.kind, "rr") && !is(run->test.kind, "udp") &&
+	    !is(run->test.kind, "write")) {
 		put_packets(doc, run);
 		put_limits(doc, run);
 	}

@@ -47,6 +47,9 @@ void wp_run_ledger(struct wp_run *run)
 	if (wp_run_is(run, "rr"))
 		l->sent_packets = l->delivered_packets = l->unexplained_packets =
 			wp_absent("transactions are not followed by the packet");
+	else if (wp_run_is(run, "write"))
+		l->sent_packets = l->delivered_packets = l->unexplained_packets =
+			wp_absent("nothing is sent in packets");
 	else if (wp_run_is(run, "udp"))
 		wp_ledger_udp(run);
 	else

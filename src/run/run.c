@@ -118,8 +118,10 @@ static int prepare(struct running *x, struct wp_err *err)
 				    .record_cpus = true,
 				    .on_tick = c->on_tick,
 				    .arg = c->arg };
-	int r = c->peer->connect(&target, c->plan, &x->session, err);
+	int r = 0;
 
+	if (!x->session)
+		r = c->peer->connect(&target, c->plan, &x->session, err);
 	if (r)
 		return r;
 	spec.streams = x->session->streams;
@@ -282,7 +284,7 @@ static int measure(struct running *x, struct wp_err *err)
 	if (r < 0)
 		return r;
 	if (finished) {
-		if (x->run->n_hosts < 2)
+		if (x->run->n_hosts < 2 && c->peer->caps & WP_PEER_REMOTE_RESULT)
 			wp_run_warn(x->run, "no result of the other end: %s", late.msg);
 		wp_err_set(err, finished, "%s", late.msg);
 	}
@@ -302,7 +304,7 @@ void wp_run_not_started(const struct wp_run_config *config, struct wp_run *run,
 int wp_run_execute(const struct wp_run_config *config, struct wp_run *run, struct wp_err *err)
 {
 	struct wp_err own = { 0 };
-	struct running x = { .config = config, .run = run };
+	struct running x = { .config = config, .run = run, .session = config->session };
 	int r;
 
 	if (!err)

@@ -19,6 +19,8 @@ struct wp_run_config {
 	const struct wp_plan *plan;
 	const struct wp_engine *engine;
 	const struct wp_peer_ops *peer;
+	struct wp_peer_session
+		*session; /* of that peer, made by the caller and moved in; NULL = connect */
 	struct wp_venue *venue;
 	const char *key_file;
 	int64_t timeout_ns;         /* for connecting and each answer of the peer */

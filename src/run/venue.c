@@ -199,6 +199,21 @@ static int find_host(struct wp_venue *v, const struct wp_venue_config *config, s
 			  near ? near : "", near ? "'?" : "");
 }
 
+int wp_venue_here(const char *text, struct wp_venue *ret, struct wp_err *err)
+{
+	struct wp_venue v = {
+		.text = text, .stop_fd = -1, .local = true, .pool = WP_POOL(INVENTORY_POOL_BYTES)
+	};
+	int r = wp_inventory_read(-1, true, &v.inventory, &v.pool);
+
+	if (r) {
+		wp_pool_done(&v.pool);
+		return wp_err_sys(err, r, "cannot read what this machine is");
+	}
+	*ret = v;
+	return 0;
+}
+
 int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret, struct wp_err *err)
 {
 	struct wp_venue v = { .text = config->target,

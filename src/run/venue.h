@@ -33,7 +33,8 @@ struct wp_venue {
 	struct wp_inventory
 		inventory; /* of this machine, read before a namespace hid some of it; strings in `pool` */
 	struct wp_pool pool;
-	int stop_fd; /* write end of the pipe that ends the child; -1 */
+	struct wp_peer_session *session; /* wp_venue_here(): that of the run to be made; NULL */
+	int stop_fd;                     /* write end of the pipe that ends the child; -1 */
 };
 
 struct wp_venue_config {
@@ -44,6 +45,8 @@ struct wp_venue_config {
 	int64_t timeout_ns; /* for looking a host up */
 };
 
+/* This machine without another end; `text` as in struct wp_venue. The caller may set `session`. */
+int wp_venue_here(const char *text, struct wp_venue *ret, struct wp_err *err) WP_MUST_USE;
 /* -EINVAL when the operand itself is wrong: a lab's key, a port, a host that does not exist. */
 int wp_venue_open(const struct wp_venue_config *config, struct wp_venue *ret,
 		  struct wp_err *err) WP_MUST_USE;

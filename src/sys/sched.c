@@ -24,8 +24,10 @@ int wp_thread_sched_parse(const char *data, size_t len, struct wp_thread_sched *
 /* Field numbers of proc(5), counted from 1. */
 enum {
 	FIELD_STATE = 3,
+	FIELD_PARENT = 4,
 	FIELD_UTIME = 14,
 	FIELD_STIME = 15,
+	FIELD_THREADS = 20,
 	FIELD_PROCESSOR = 39,
 	FIELD_POLICY = 41,
 };
@@ -39,12 +41,16 @@ static int parse_fields(struct wp_text rest, struct wp_thread_stat *s)
 		return -EBADMSG;
 	s->state = *word.p;
 	for (int field = FIELD_STATE + 1; wp_text_word(&rest, &word); field++) {
-		if (field != FIELD_UTIME && field != FIELD_STIME && field != FIELD_PROCESSOR &&
-		    field != FIELD_POLICY)
+		if (field != FIELD_PARENT && field != FIELD_UTIME && field != FIELD_STIME &&
+		    field != FIELD_THREADS && field != FIELD_PROCESSOR && field != FIELD_POLICY)
 			continue; /* some of these are negative */
 		if (wp_text_u64(word, &v) < 0)
 			return -EBADMSG;
-		if (field == FIELD_UTIME)
+		if (field == FIELD_PARENT)
+			s->parent = v <= INT_MAX ? (int)v : 0;
+		else if (field == FIELD_THREADS)
+			s->threads = v <= INT_MAX ? (int)v : 0;
+		else if (field == FIELD_UTIME)
 			s->user_ticks = v;
 		else if (field == FIELD_STIME)
 			s->system_ticks = v;

@@ -29,6 +29,8 @@ struct wp_thread_stat {
 	int tid;
 	char name[64]; /* comm; may hold blanks and parentheses */
 	char state;
+	int parent;                        /* 0 = none or not said */
+	int threads;                       /* of its process */
 	uint64_t user_ticks, system_ticks; /* USER_HZ */
 	int cpu;                           /* where it ran last; -1 on kernels that do not say */
 	unsigned policy;                   /* SCHED_* */

@@ -209,8 +209,9 @@ struct wp_flow_end {
 	struct wp_num
 		send_drops; /* sender: ENOBUFS, the local device or qdisc dropped them (IP_RECVERR) */
 	struct wp_num shortfall_packets;
-	/* Transactions: completed, and for UDP those without a response in time */
-	struct wp_num transactions, timeouts;
+	/* Transactions: completed, for UDP those without a response in time, and those that the end of the test, or a
+	 * broken connection, left without one */
+	struct wp_num transactions, timeouts, unanswered;
 	/* Writes: fsync(2) calls, and shares of the window's wall time */
 	struct wp_num syncs, taker_wait_pct, sync_pct, paced_pct;
 	struct wp_num all_lost, all_socket_drops, all_send_drops, all_duplicated,
@@ -252,7 +253,7 @@ struct wp_total {
 		transactions_per_s;
 	struct wp_num sent_bytes, received_bytes, retransmits, fairness_jain;
 	struct wp_num lost_packets, lost_pct, out_of_order, duplicated, jitter_us, transactions,
-		timeouts;
+		timeouts, unanswered;
 	struct wp_num latency_min_us, latency_p50_us, latency_p90_us, latency_p99_us,
 		latency_p999_us, latency_p9999_us, latency_max_us, latency_mean_us;
 	/* --with: round trips without and under the load; added: the differences of the medians and of the 99 %. */

@@ -221,6 +221,7 @@ static void add_count(struct wp_stream_count *sum, const struct wp_stream_count 
 	sum->packets += c->packets;
 	sum->transactions += c->transactions;
 	sum->timeouts += c->timeouts;
+	sum->unanswered += c->unanswered;
 	if (c->first_ns && (!sum->first_ns || c->first_ns < sum->first_ns))
 		sum->first_ns = c->first_ns;
 	if (c->last_ns > sum->last_ns)

@@ -88,9 +88,10 @@ static void transaction_end(const struct wp_flow_watch *w, const struct wp_strea
 {
 	const struct wp_stream_count *a = &w->window.count, *b = &w->last.count;
 
-	(void)count;
 	end->transactions = wp_num((double)WP_MOVED(a, b, transactions));
 	end->timeouts = timeouts(w, WP_MOVED(a, b, timeouts));
+	/* Counted when the streams end, which may be after the newest row. */
+	end->unanswered = asks(w) ? wp_num((double)count->unanswered) : wp_absent(CLIENTS_OWN);
 	end->packets = end->all_packets = wp_absent(NO_PACKETS);
 	end->lost = end->out_of_order = end->duplicated = end->jitter_us = wp_absent(NO_PACKETS);
 	end->retransmits = end->all_retransmits = wp_absent(no_tcp(w));

@@ -54,6 +54,12 @@ static void put_rate(struct wp_doc *doc, const struct wp_run *run)
 			    lost.v / (lost.v + made.v) * 100, wp_num_or(t->response_timeout_s, 0));
 	else if (wp_has(lost))
 		wp_doc_para(doc, "Lost", WP_DOC_PLAIN, "none");
+	if (wp_num_or(run->total.unanswered, 0) > 0)
+		wp_doc_para(
+			doc, "Unanswered", WP_DOC_BAD,
+			"%s requests were due or under way when the test, or their connection, ended; they are "
+			"in no latency",
+			count_text(doc, run->total.unanswered.v));
 }
 
 static const struct wp_histogram *latency_of(const struct wp_run *run)

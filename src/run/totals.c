@@ -150,6 +150,7 @@ static void transactions(struct wp_run *run, struct wp_total *t)
 
 	t->transactions = wp_sum_over(run, true, offsetof(struct wp_flow_end, transactions));
 	t->timeouts = wp_sum_over(run, true, offsetof(struct wp_flow_end, timeouts));
+	t->unanswered = wp_sum_over(run, true, offsetof(struct wp_flow_end, unanswered));
 	t->transactions_per_s = f ? wp_num_ratio(t->transactions, f->sent.seconds, 1)
 				  : wp_absent("no flow was opened");
 	t->fairness_jain = f ? f->connection_fairness : wp_absent("no flow was opened");

@@ -189,6 +189,16 @@ def test_an_open_loop_that_falls_behind_says_so():
     assert re.search(r'^Rate .*asked for 1,000,000: [\d.]+ % of it$', text, re.M), text
 
 
+def test_no_request_that_was_due_is_forgotten():
+    """What an overloaded open loop leaves behind at its end is counted."""
+    out = run('rr', 'loopback', '-t', '0.5', '--rate', '1M', '-P', '2', '-J')
+    r = out.json()
+    due = 1e6 * r['flows'][0]['sent']['seconds']
+    total = r['total']
+    assert total['unanswered'] > 0, total
+    assert abs(total['transactions'] + total['unanswered'] - due) < 0.05 * due, (total, due)
+
+
 def test_events_while_it_runs():
     p = start('rr', 'loopback', '-t', '0.4', '-i', '0.1', '--json-stream')
     out, err = p.communicate(timeout=60 * PATIENCE)

@@ -43,7 +43,7 @@ static bool sleep_briefly(const struct udp_worker *u, int64_t due_ns, int64_t no
 
 	if (due_ns - now > SHORT_SLEEP_NS)
 		return false;
-	if (!u->plan->spin || wp_worker_stopping(w)) {
+	if (!u->spins || wp_worker_stopping(w)) {
 		struct timespec ts = wp_ns_to_timespec(due_ns);
 
 		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
@@ -57,7 +57,7 @@ static bool sleep_briefly(const struct udp_worker *u, int64_t due_ns, int64_t no
 /* ppoll() until `due_ns`; with `spin` it returns a moment before. */
 static int poll_until(const struct udp_worker *u, struct pollfd *p, nfds_t n, int64_t due_ns)
 {
-	int64_t left = due_ns - wp_now_ns() - (u->plan->spin && u->paced ? WP_NS_PER_MS : 0);
+	int64_t left = due_ns - wp_now_ns() - (u->spins ? WP_NS_PER_MS : 0);
 	struct timespec ts = wp_ns_to_timespec(left > 0 ? left : 0);
 
 	return ppoll(p, n, due_ns == UDP_NEVER ? NULL : &ts, NULL);
@@ -189,7 +189,7 @@ static int wait_many(struct many *m, struct epoll_event *events)
 		return epoll_wait(m->epoll_fd, events, EVENTS_MAX, -1);
 	now = wp_now_ns();
 	if (first->due_ns > now) {
-		if (m->u->plan->spin && m->u->paced && first->due_ns - now < WP_NS_PER_MS)
+		if (m->u->spins && first->due_ns - now < WP_NS_PER_MS)
 			sleep_briefly(m->u, first->due_ns, now);
 		else /* ppoll() has a finer clock than epoll_wait(). */
 			(void)poll_until(m->u, &p, 1, first->due_ns);
@@ -283,6 +283,7 @@ static int prepare(struct udp_worker *u)
 		sends |= u->w->streams[i]->role == WP_STREAM_SENDS;
 		receives |= u->w->streams[i]->role == WP_STREAM_RECEIVES;
 	}
+	u->spins = sends && u->paced && u->plan->spin;
 	if (sends)
 		r = udp_send_init(u);
 	if (r == 0 && receives)

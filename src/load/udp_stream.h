@@ -96,6 +96,7 @@ struct udp_worker {
 	const struct wp_plan *plan;
 	size_t length; /* of a datagram */
 	bool paced;
+	bool spins; /* has paced senders that are to spin */
 	/* Sending: a batch of `tx_messages` messages of up to `tx_segments` datagrams in `tx_arena`. */
 	size_t tx_messages, tx_segments, tx_stride;
 	unsigned char *tx_arena;

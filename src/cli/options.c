@@ -78,7 +78,9 @@ const char *wp_format_name(enum wp_format f)
 #define STRESS_ROWS                                                                                \
 	{ "stall", 0, WP_OPT_DURATION, OFF(stall_ns), .arg = "TIME", .min = 0.05, .max = 3600,     \
 	  .group = "Stress",                                                                       \
-	  .help = "find when progress stopped for so long although data waited, and what interrupts, queues and carrier did then; exit status 3 when it did" }
+	  .help = "find when progress stopped for so long although data waited, and what interrupts, queues and carrier did then; exit status 3 when it did" }, \
+	{ "hog", 0, WP_OPT_CPULIST, OFF(hog_cpus), .arg = "LIST", .group = "Stress",               \
+	  .help = "a busy loop on each of these CPUs of the client while the test runs" }
 #define NETWORK_ROWS                                                                               \
 	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 1,              \
 	  .max = 65535, .group = "Network", .help = "port of the server" },                        \

@@ -26,7 +26,7 @@ struct wp_test_config {
 	int fill, format;
 	const char *congestion, *bind_host, *dscp, *unit, *name, *key_file;
 	bool json, json_stream, no_store, quiet, loopback;
-	struct wp_cpulist cpus, peer_cpus;
+	struct wp_cpulist cpus, peer_cpus, hog_cpus;
 	uint64_t busy_poll_us; /* udp, rr */
 	/* udp */
 	struct wp_rate pace;
@@ -50,9 +50,9 @@ struct wp_test_config {
 	bool trial_set, search_set, resolution_set, border_set, omit_set;
 };
 
-#define WP_N_TCP_OPTIONS 40
-#define WP_N_UDP_OPTIONS 46
-#define WP_N_RR_OPTIONS  39
+#define WP_N_TCP_OPTIONS 41
+#define WP_N_UDP_OPTIONS 47
+#define WP_N_RR_OPTIONS  40
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 extern const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS];
 extern const struct wp_opt wp_rr_options[WP_N_RR_OPTIONS];

@@ -93,38 +93,43 @@ static int check_switches(const struct wp_test_config *c, struct wp_err *err)
 	return 0;
 }
 
-/* What this machine or the store would refuse only when the work is under way or done. */
-static int check_here(const struct wp_test_config *c, struct wp_err *err)
+static int check_cpus(const struct wp_cpulist *cpus, const char *option, struct wp_err *err)
 {
 	_cleanup_cpulist_ struct wp_cpulist allowed = { 0 };
 	char text[100];
-	int r = 0;
+	int r = cpus->n ? wp_cpulist_allowed(&allowed) : 0;
+
+	if (r < 0)
+		return wp_err_sys(err, r, "cannot find out which CPUs may be used");
+	for (size_t i = 0; i < cpus->n; i++)
+		if (!wp_cpulist_has(&allowed, cpus->cpu[i])) {
+			snprintf(text, sizeof(text), "/sys/devices/system/cpu/cpu%d", cpus->cpu[i]);
+			if (access(text, F_OK) && errno == ENOENT &&
+			    !access("/sys/devices/system/cpu", F_OK))
+				return wp_err_set(
+					err, -EINVAL,
+					"%s: this machine has no CPU %d; `whyperf doctor` lists them",
+					option, cpus->cpu[i]);
+			wp_cpulist_format(&allowed, text, sizeof(text));
+			return wp_err_set(
+				err, -EINVAL,
+				"CPU %d can't be used here (%s); this process may run on %s",
+				cpus->cpu[i], option, text);
+		}
+	return 0;
+}
+
+/* What this machine or the store would refuse only when the work is under way or done. */
+static int check_here(const struct wp_test_config *c, struct wp_err *err)
+{
+	int r;
 
 	if (c->name && wp_store_check_name(c->name, err)) {
 		wp_err_prefix(err, "--name");
 		return -EINVAL;
 	}
-	if (c->cpus.n)
-		r = wp_cpulist_allowed(&allowed);
-	if (r < 0)
-		return wp_err_sys(err, r, "cannot find out which CPUs may be used");
-	for (size_t i = 0; i < c->cpus.n; i++)
-		if (!wp_cpulist_has(&allowed, c->cpus.cpu[i])) {
-			snprintf(text, sizeof(text), "/sys/devices/system/cpu/cpu%d",
-				 c->cpus.cpu[i]);
-			if (access(text, F_OK) && errno == ENOENT &&
-			    !access("/sys/devices/system/cpu", F_OK))
-				return wp_err_set(
-					err, -EINVAL,
-					"--cpu: this machine has no CPU %d; `whyperf doctor` lists them",
-					c->cpus.cpu[i]);
-			wp_cpulist_format(&allowed, text, sizeof(text));
-			return wp_err_set(
-				err, -EINVAL,
-				"CPU %d can't be used here (--cpu); this process may run on %s",
-				c->cpus.cpu[i], text);
-		}
-	return 0;
+	r = check_cpus(&c->cpus, "--cpu", err);
+	return r ? r : check_cpus(&c->hog_cpus, "--hog", err);
 }
 
 /* `blocks` of -l bytes, or the bytes of -n. */
@@ -259,6 +264,7 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 		.bind_host = c->bind_host,
 		.cpus = c->cpus,
 		.peer_cpus = c->peer_cpus,
+		.hog_cpus = c->hog_cpus,
 	};
 	struct wp_with with;
 	int r = check_switches(c, err);

@@ -447,6 +447,17 @@ static bool other_says_it(const struct wp_facts *f, const struct wp_side *s)
 	       (its > mine || (its == mine && s == &f->receiver));
 }
 
+/* Our own busy loop runs there: the client's end, or the other one on the same machine. */
+static bool is_hogged(const struct wp_facts *f, const struct wp_side *s)
+{
+	const struct wp_ints *hogs = &f->run->test.hog_cpus;
+
+	for (size_t i = 0; i < hogs->n; i++)
+		if (wp_has(s->cpu) && hogs->v[i] == (int)s->cpu.v)
+			return f->same_machine || s->host == &f->run->hosts[0];
+	return false;
+}
+
 static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_side *s,
 				     struct wp_finding *ret)
 {
@@ -473,7 +484,10 @@ static enum wp_rule_answer run_queue(const struct wp_facts *f, const struct wp_s
 			"look at the CPU quota of the %s's cgroup: cpu.max, and nr_throttled in cpu.stat",
 			s->word);
 	} else if (foreign >= 1) {
-		snprintf(text, sizeof(text), "; other work took %.0f %% of that CPU", foreign);
+		snprintf(text, sizeof(text), "; %s took %.0f %% of that CPU",
+			 is_hogged(f, s) ? "the --hog threads, and what else ran there,"
+					 : "other work",
+			 foreign);
 	}
 	if (s->stays && wp_has(s->cpu))
 		snprintf(cpu, sizeof(cpu), "CPU %d", (int)s->cpu.v);

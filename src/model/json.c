@@ -83,6 +83,8 @@ static bool not_applicable(const struct wp_metric *m, const char *field)
 
 	if (!m->optional)
 		return false;
+	if (m->kind == WP_LIST)
+		return !((const struct wp_ints *)(const void *)field)->n;
 	return m->kind == WP_LABEL ? !*(const char *const *)(const void *)field
 				   : !wp_has(*n) && !n->why;
 }

@@ -62,6 +62,8 @@ const struct wp_metric wp_metrics[] = {
 	G(mss_bytes, "bytes", WP_NEITHER, "command line", "maximum segment size asked for"),
 	G(dscp, "", WP_NEITHER, "command line", "differentiated services code point"),
 	G(nodelay, "", WP_NEITHER, "command line", "1 = TCP_NODELAY"),
+	{ "hog_cpus", "", WP_LIST, SCOPE, OFF(hog_cpus), WP_NEITHER, "command line",
+	  "--hog: CPUs with a busy loop beside the client", true },
 	GO(stall_s, "s", WP_NEITHER, "command line",
 	   "--stall: progress that stops for so long is a stall"),
 	GO(target_pps, "1/s", WP_NEITHER, "command line",
@@ -177,6 +179,8 @@ const struct wp_metric wp_metrics[] = {
 	  "how often neighbouring samples were joined to bound memory"),
 	GO(stalls_left_out, "", WP_LOWER, "observed",
 	   "--stall: stalls beyond those that are described"),
+	GO(hog_cpu_pct, "%", WP_NEITHER, "CLOCK_THREAD_CPUTIME_ID",
+	   "--hog: CPU time of the busy loops together, of one CPU"),
 	GO(stall_cpu_pct, "%", WP_LOWER, "CLOCK_THREAD_CPUTIME_ID",
 	   "--stall: what looking for stalls took, of one CPU"),
 #undef S

@@ -251,6 +251,8 @@ int wp_plan_check(const struct wp_plan *p, struct wp_err *err)
 	r = check_times(p, err);
 	if (!r)
 		r = check_cpus(&p->cpus, err);
+	if (!r)
+		r = check_cpus(&p->hog_cpus, err);
 	return r ? r : check_cpus(&p->peer_cpus, err);
 }
 
@@ -358,6 +360,9 @@ void wp_plan_to_test(const struct wp_plan *p, struct wp_run *run)
 	t->mss_bytes = or_absent(p->mss_bytes, "the kernel's choice");
 	t->dscp = p->dscp >= 0 ? wp_num(p->dscp) : wp_absent("not set");
 	t->nodelay = wp_num(p->nodelay);
+	t->hog_cpus.v = wp_pool_calloc(&run->pool, p->hog_cpus.n, sizeof(int));
+	for (; t->hog_cpus.v && t->hog_cpus.n < p->hog_cpus.n; t->hog_cpus.n++)
+		t->hog_cpus.v[t->hog_cpus.n] = p->hog_cpus.cpu[t->hog_cpus.n];
 	if (p->stall_ns)
 		t->stall_s = wp_num((double)p->stall_ns / 1e9);
 	if (!strcmp(p->kind, "udp"))

@@ -126,6 +126,7 @@ struct wp_plan {
 	int family;                        /* AF_UNSPEC, AF_INET, AF_INET6 */
 	const char *bind_host;             /* local address, NULL = any */
 	struct wp_cpulist cpus, peer_cpus; /* one a thread; empty = not pinned */
+	struct wp_cpulist hog_cpus;        /* busy loops beside the client; stays at home */
 };
 
 /* Bounds and combinations; -EINVAL with a sentence. Used by the command line and by the server on

@@ -48,7 +48,8 @@ struct wp_test {
 	struct wp_num streams, duration_s, omit_s, interval_s, length_bytes, target_bps,
 		limit_bytes;
 	struct wp_num window_bytes, mss_bytes, dscp, nodelay;
-	struct wp_num stall_s;                                                    /* --stall */
+	struct wp_num stall_s;   /* --stall */
+	struct wp_ints hog_cpus; /* --hog: busy loops beside the client */
 	struct wp_num target_pps, batch, busy_poll_us, gso, gro, connected, spin; /* udp */
 	const char *arrivals; /* rr: closed loop | even | poisson */
 	const char *wait;     /* rr: auto | block | epoll | spin */
@@ -162,6 +163,7 @@ struct wp_host {
 	struct wp_stall_view *stalls; /* as this end saw them */
 	size_t n_stalls;
 	struct wp_num stalls_left_out;        /* beyond WP_MAX_STALLS; absent without --stall */
+	struct wp_num hog_cpu_pct;            /* --hog: of one CPU, all busy loops together */
 	struct wp_num stall_cpu_pct;          /* what looking for them took, of one CPU */
 	struct wp_num wall_s;                 /* length of the window that cpus[] covers */
 	struct wp_num app_cpu_s;              /* CPU time of the threads that moved data */

@@ -5,6 +5,7 @@
 #ifndef WP_OBSERVE_END_INSIDE_H
 #define WP_OBSERVE_END_INSIDE_H
 
+#include "load/hog.h"
 #include "observe/endpoint.h"
 #include "observe/flow_watch.h"
 #include "observe/path_watch.h"
@@ -26,6 +27,8 @@ struct wp_end {
 	struct wp_path_watch *path;     /* UDP; NULL = the other end's address is not known */
 	struct wp_stall_watch *stalls;  /* NULL without --stall */
 	struct wp_writer_watch *writer; /* of a file; NULL = not its kind */
+	struct wp_hogs *hogs;           /* NULL without --hog */
+	int64_t hogs_ns;                /* how long they ran */
 	struct wp_flow_watch *flows;
 	struct wp_interval *rows; /* of the newest tick */
 	struct wp_cpu_sample *cpu_rows;

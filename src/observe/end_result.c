@@ -314,6 +314,9 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		return r;
 	if (e->spec.engine->caps & WP_ENGINE_TRANSACTIONS && e->sends)
 		flows[0].connection_fairness = connection_fairness(e);
+	if (e->hogs && e->hogs_ns > 0)
+		host->hog_cpu_pct =
+			wp_num(100.0 * (double)wp_hogs_cpu_ns(e->hogs) / (double)e->hogs_ns);
 	put_frequencies(host);
 	put_sampling_note(e, host, pool);
 	put_costs(e, &moved, host);

@@ -194,6 +194,7 @@ void wp_end_free(struct wp_end *e)
 {
 	if (!e)
 		return;
+	wp_hogs_free(e->hogs);
 	wp_stall_watch_free(e->stalls);
 	wp_writer_watch_free(e->writer);
 	wp_load_free(e->load);
@@ -258,8 +259,13 @@ static void read_flow(struct wp_end *e, size_t flow, int64_t now_ns, struct wp_f
 int wp_end_go(struct wp_end *e)
 {
 	const struct wp_plan *p = e->plan;
-	int r;
+	int r = 0;
 
+	e->hogs_ns = -wp_now_ns();
+	if (p->hog_cpus.n)
+		r = wp_hogs_start(&p->hog_cpus, &e->hogs, NULL);
+	if (r)
+		return r;
 	e->start_ns = e->last_row_ns = wp_now_ns();
 	r = wp_sampler_start(e->sampler, e->start_ns);
 	if (r)
@@ -516,6 +522,8 @@ int wp_end_finish(struct wp_end *e, int64_t grace_ns)
 	now = wp_now_ns();
 	wp_writer_watch_stop(e->writer);
 	wp_sampler_stop(e->sampler);
+	e->hogs_ns += now;
+	wp_hogs_stop(e->hogs);
 	if (!e->in_window)
 		open_window(e);
 	now = end_time(e, now);

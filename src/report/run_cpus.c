@@ -101,6 +101,8 @@ static const char *threads_on(struct machine *m, int cpu)
 	for (size_t i = 0; !b.len && i < m->run->n_hosts; i++)
 		if (on_machine(m, i) && has(&m->run->hosts[i].observed_rx_cpus, cpu))
 			wp_buf_printf(&b, "%s's softirq", wp_doc_end_word(m->run, i));
+	if (on_machine(m, 0) && has(&m->run->test.hog_cpus, cpu))
+		wp_buf_printf(&b, "%shog", b.len ? ", " : "");
 	return wp_doc_printf(m->doc, "%s", wp_buf_text(&b));
 }
 

@@ -221,6 +221,19 @@ def test_a_sender_that_shares_its_cpu_makes_no_alarm():
         assert s['cause'] in ('off_cpu', 'process_stopped'), s
 
 
+def test_hogs_are_ours_and_end_with_the_run():
+    need_lab()
+    cpu = sorted(os.sched_getaffinity(0))[0]
+    r = run('tcp', 'lab', '-t', '1', '--hog', cpu, '--cpu', cpu, '-J', '--no-store').json()
+    assert r['test']['hog_cpus'] == [cpu] and r['hosts'][0]['hog_cpu_pct'] > 1, r['hosts'][0].get('hog_cpu_pct')
+    assert 'hog_cpu_pct' not in r['hosts'][1] and 'hog_cpus' not in run('tcp', 'lab', '-t', '0.2', '-J').json()['test']
+    for f in r['findings']:
+        assert 'other work took' not in f['says'] or f'CPU {cpu}' not in f['says'], f
+    assert 'hog' in run('tcp', 'lab', '-t', '0.5', '--hog', cpu, '--no-store').out
+    bad = run('tcp', 'lab', '--hog', '4000', '-t', '1', expect=2)
+    assert '--hog' in bad.err and '4000' in bad.err, bad.err
+
+
 def test_the_exit_status_is_three():
     with Lab() as lab:
         p = start('tcp', f'lab:name={LAB}', '-t', 2 * STOPPED + 2, '--stall', STALL, '--json-stream', '-i', '0.1')

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "load/fill.h"
 #include "load/udp_stream.h"
 
 #define MESSAGES      64 /* a call; 256 are 1 % faster and 4 times as coarse in time */
@@ -38,7 +37,6 @@ static const int64_t marker_after_ns[] = { 0, 5 * WP_NS_PER_MS, 15 * WP_NS_PER_M
 
 struct batch {
 	size_t packets, messages;
-	uint64_t bytes;
 	size_t last_cut; /* bytes that the last datagram is short of the plan's length */
 };
 

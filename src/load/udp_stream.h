@@ -4,7 +4,7 @@
  * the sockets up, udp_send.c and udp_receive.c move the datagrams.
  *
  * A "turn" moves a stream until its socket would block, it has to wait for its pace, the turn's share is used up, or it
- * ends. The loops only wait. Everything here belongs to one worker thread. No call blocks.
+ * ends. The loops only wait. Everything here belongs to one worker thread. No call on a socket blocks.
  *
  * What is counted:
  *  - A sender's `packets` are datagrams (with GSO: segments) that the kernel has taken. One that it refused (ENOBUFS and
@@ -87,8 +87,6 @@ struct udp_stream {
 		struct udp_receiver rx;
 	};
 };
-
-struct udp_message; /* udp_send.c and udp_receive.c */
 
 /* Per-worker state. */
 struct udp_worker {

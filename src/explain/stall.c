@@ -122,7 +122,7 @@ static void put_late_start(struct stall *s, const struct wp_stall_view *v)
 	if (!s->sender || !is(s->sender->ended, "progress") || !wp_has(s->sender->rto_us) ||
 	    later < LATE_START_S)
 		return;
-	wp_buf_puts(&s->says, ", TCP went on ");
+	wp_buf_puts(&s->says, "; TCP went on ");
 	put_time(&s->says, later);
 	wp_buf_puts(&s->says, " later, when its timer fired");
 }
@@ -137,13 +137,14 @@ static bool carrier(struct stall *s)
 	wp_buf_printf(&s->says, "the carrier of %s (%s) was lost", interface_of(v), role_of(h));
 	if (wp_num_or(v->carrier_down_s, 0) > 0) {
 		wp_buf_puts(&s->says, ": it was down for ");
-		put_time(&s->says, v->carrier_down_s.v);
+		put_time(&s->says,
+			 v->carrier_down_s.v < length_of(s) ? v->carrier_down_s.v : length_of(s));
 		wp_buf_puts(&s->says, " of that");
 	}
-	put_late_start(s, v);
 	if (v == s->sender && lost_carrier(s->receiver))
 		wp_buf_printf(&s->says, ", and so was that of %s (%s)", interface_of(s->receiver),
 			      role_of(s->receives));
+	put_late_start(s, v);
 	return found(s, WP_STALL_CARRIER, "high");
 }
 

@@ -175,9 +175,9 @@ def test_a_server_that_is_stopped():
     assert s['cause'] in ('process_stopped', 'window_closed'), s
     sender = next(v for _, v in views(r, 'sender'))
     assert sender['snd_wnd_bytes'] < sender['mss_bytes'], sender
-    gaps = views(r, 'process')
-    assert gaps and gaps[0][0]['role'] == 'server', gaps
-    assert least - 0.2 <= gaps[0][1]['length_s'] <= most + 0.5 * PATIENCE, (gaps[0][1], least, most)
+    # A busy machine may keep an idle client from looking for a moment; the server's is the one that was planted.
+    gaps = [v['length_s'] for h, v in views(r, 'process') if h['role'] == 'server']
+    assert gaps and least - 0.2 <= max(gaps) <= most + 0.5 * PATIENCE, (gaps, least, most)
 
 
 def test_a_client_that_is_stopped():

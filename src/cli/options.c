@@ -80,7 +80,9 @@ const char *wp_format_name(enum wp_format f)
 	  .group = "Stress",                                                                       \
 	  .help = "find when progress stopped for so long although data waited, and what interrupts, queues and carrier did then; exit status 3 when it did" }, \
 	{ "hog", 0, WP_OPT_CPULIST, OFF(hog_cpus), .arg = "LIST", .group = "Stress",               \
-	  .help = "a busy loop on each of these CPUs of the client while the test runs" }
+	  .help = "a busy loop on each of these CPUs of the client while the test runs" },         \
+	{ "soak", 0, WP_OPT_FLAG, OFF(soak), .group = "Stress",                                    \
+	  .help = "a long test: 24 h unless -t or -n says otherwise; tells how much memory and how many files and threads whyperf itself came to hold" }
 #define NETWORK_ROWS                                                                               \
 	{ "port", 'p', WP_OPT_INT, OFF(port), .arg = "PORT", .def = "9497", .min = 1,              \
 	  .max = 65535, .group = "Network", .help = "port of the server" },                        \

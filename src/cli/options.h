@@ -22,7 +22,7 @@ struct wp_test_config {
 	uint64_t streams, length_bytes, rate_bps, limit_bytes, blocks, window_bytes;
 	int64_t mss_bytes, port;
 	bool duration_set;
-	bool reverse, bidir, nodelay, zerocopy, rx_discard, check, v4, v6;
+	bool soak, reverse, bidir, nodelay, zerocopy, rx_discard, check, v4, v6;
 	int fill, format;
 	const char *congestion, *bind_host, *dscp, *unit, *name, *key_file;
 	bool json, json_stream, no_store, quiet, loopback;
@@ -50,9 +50,9 @@ struct wp_test_config {
 	bool trial_set, search_set, resolution_set, border_set, omit_set;
 };
 
-#define WP_N_TCP_OPTIONS 41
-#define WP_N_UDP_OPTIONS 47
-#define WP_N_RR_OPTIONS  40
+#define WP_N_TCP_OPTIONS 42
+#define WP_N_UDP_OPTIONS 48
+#define WP_N_RR_OPTIONS  41
 extern const struct wp_opt wp_tcp_options[WP_N_TCP_OPTIONS];
 extern const struct wp_opt wp_udp_options[WP_N_UDP_OPTIONS];
 extern const struct wp_opt wp_rr_options[WP_N_RR_OPTIONS];

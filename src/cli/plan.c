@@ -13,6 +13,8 @@
 #include "cli/with.h"
 #include "store/store.h"
 
+#define SOAK_NS (86400 * WP_NS_PER_S) /* what --soak lasts where nothing is said */
+
 static int dscp_by_name(const char *text)
 {
 	static const struct {
@@ -242,11 +244,12 @@ int wp_test_plan(const struct wp_test_config *c, const char *kind, struct wp_pla
 		.direction = c->bidir     ? WP_BOTH
 			     : c->reverse ? WP_REVERSE
 					  : WP_FORWARD,
-		.duration_ns = c->duration_ns,
+		.duration_ns = c->soak && !c->duration_set ? SOAK_NS : c->duration_ns,
 		.omit_ns = c->omit_ns,
 		.interval_ns = c->interval_ns,
 		.sample_ns = c->sample_ns,
 		.stall_ns = c->stall_ns,
+		.soak = c->soak,
 		.length_bytes = c->length_bytes,
 		.rate_bps = c->rate_bps,
 		.window_bytes = c->window_bytes,

@@ -262,12 +262,24 @@ static void put_delay(struct stall *s, const struct wp_stall_view *v, const stru
 		      word_of(v->role, "?"), role_of(h), v->run_delay_pct.v);
 }
 
+/* No segment fits into the window, which counts from the oldest that is not acknowledged. What is under way may fill it too
+ * because it was lost: then nothing waits in the receiver's socket. */
+static bool closed(const struct wp_stall_view *v, const struct wp_stall_view *r)
+{
+	double mss = wp_num_or(v->mss_bytes, 1);
+	double room = wp_num_or(v->snd_wnd_bytes, 0) - wp_num_or(v->unacked, 0) * mss;
+
+	if (!wp_has(v->snd_wnd_bytes))
+		return false;
+	return v->snd_wnd_bytes.v < mss || (room < mss && r && wp_num_or(r->unread_bytes, 0) > 0);
+}
+
 static bool window(struct stall *s)
 {
 	const struct wp_stall_view *v = s->sender, *r = s->receiver;
 	char text[32];
 
-	if (!v || !wp_has(v->snd_wnd_bytes) || v->snd_wnd_bytes.v >= wp_num_or(v->mss_bytes, 1))
+	if (!v || !closed(v, r))
 		return false;
 	if (delayed(r)) {
 		put_delay(s, r, s->receives);

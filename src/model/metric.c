@@ -64,6 +64,8 @@ const struct wp_metric wp_metrics[] = {
 	G(nodelay, "", WP_NEITHER, "command line", "1 = TCP_NODELAY"),
 	{ "hog_cpus", "", WP_LIST, SCOPE, OFF(hog_cpus), WP_NEITHER, "command line",
 	  "--hog: CPUs with a busy loop beside the client", true },
+	MO("soak", soak, "bool", WP_GAUGE, WP_NEITHER, "command line",
+	   "--soak: whyperf watches what it holds itself"),
 	GO(stall_s, "s", WP_NEITHER, "command line",
 	   "--stall: progress that stops for so long is a stall"),
 	GO(target_pps, "1/s", WP_NEITHER, "command line",
@@ -183,6 +185,21 @@ const struct wp_metric wp_metrics[] = {
 	   "--hog: CPU time of the busy loops together, of one CPU"),
 	GO(stall_cpu_pct, "%", WP_LOWER, "CLOCK_THREAD_CPUTIME_ID",
 	   "--stall: what looking for stalls took, of one CPU"),
+#define SELF(key, field, unit, source, help) \
+	MO("soak." key, soak_##field, unit, WP_GAUGE, WP_LOWER, source, help)
+	SELF("readings", readings, "", "observed", "--soak: readings of this end's own process"),
+	SELF("rss_base_bytes", rss_base_bytes, "bytes", "/proc/self/statm",
+	     "its memory after the first tenth of the run"),
+	SELF("rss_end_bytes", rss_end_bytes, "bytes", "/proc/self/statm", "at the end"),
+	SELF("rss_peak_bytes", rss_peak_bytes, "bytes", "/proc/self/statm", "at most"),
+	SELF("fds_base", fds_base, "", "/proc/self/fd", "its open files after the first tenth"),
+	SELF("fds_end", fds_end, "", "/proc/self/fd", "at the end"),
+	SELF("fds_peak", fds_peak, "", "/proc/self/fd", "at most"),
+	SELF("threads_base", threads_base, "", "/proc/self/task",
+	     "its threads after the first tenth"),
+	SELF("threads_end", threads_end, "", "/proc/self/task", "at the end"),
+	SELF("threads_peak", threads_peak, "", "/proc/self/task", "at most"),
+#undef SELF
 #undef S
 #undef SCOPE
 #define S     wp_cpu_use

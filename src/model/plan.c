@@ -363,6 +363,8 @@ void wp_plan_to_test(const struct wp_plan *p, struct wp_run *run)
 	t->hog_cpus.v = wp_pool_calloc(&run->pool, p->hog_cpus.n, sizeof(int));
 	for (; t->hog_cpus.v && t->hog_cpus.n < p->hog_cpus.n; t->hog_cpus.n++)
 		t->hog_cpus.v[t->hog_cpus.n] = p->hog_cpus.cpu[t->hog_cpus.n];
+	if (p->soak)
+		t->soak = wp_num(1);
 	if (p->stall_ns)
 		t->stall_s = wp_num((double)p->stall_ns / 1e9);
 	if (!strcmp(p->kind, "udp"))

@@ -85,6 +85,7 @@ struct wp_plan {
 	int64_t omit_ns;      /* warm-up before the window */
 	int64_t interval_ns;  /* report rows; 0 = none but the whole */
 	int64_t sample_ns;    /* kernel counters; 0 = as interval_ns */
+	bool soak;            /* both ends watch what their processes hold */
 	int64_t stall_ns;     /* progress that stops for so long is a stall; 0 = not looked for */
 	uint64_t limit_bytes; /* total over the streams of a direction; 0 = none. rr: of requests */
 	uint64_t

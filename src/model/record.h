@@ -49,6 +49,7 @@ struct wp_test {
 		limit_bytes;
 	struct wp_num window_bytes, mss_bytes, dscp, nodelay;
 	struct wp_num stall_s;   /* --stall */
+	struct wp_num soak;      /* --soak */
 	struct wp_ints hog_cpus; /* --hog: busy loops beside the client */
 	struct wp_num target_pps, batch, busy_poll_us, gso, gro, connected, spin; /* udp */
 	const char *arrivals; /* rr: closed loop | even | poisson */
@@ -162,9 +163,13 @@ struct wp_host {
 	size_t n_histograms;
 	struct wp_stall_view *stalls; /* as this end saw them */
 	size_t n_stalls;
-	struct wp_num stalls_left_out;        /* beyond WP_MAX_STALLS; absent without --stall */
-	struct wp_num hog_cpu_pct;            /* --hog: of one CPU, all busy loops together */
-	struct wp_num stall_cpu_pct;          /* what looking for them took, of one CPU */
+	struct wp_num stalls_left_out; /* beyond WP_MAX_STALLS; absent without --stall */
+	struct wp_num hog_cpu_pct;     /* --hog: of one CPU, all busy loops together */
+	struct wp_num stall_cpu_pct;   /* what looking for them took, of one CPU */
+	/* --soak: what whyperf's own process here held after the first tenth of the run, at its end, and at most */
+	struct wp_num soak_readings, soak_rss_base_bytes, soak_rss_end_bytes, soak_rss_peak_bytes;
+	struct wp_num soak_fds_base, soak_fds_end, soak_fds_peak;
+	struct wp_num soak_threads_base, soak_threads_end, soak_threads_peak;
 	struct wp_num wall_s;                 /* length of the window that cpus[] covers */
 	struct wp_num app_cpu_s;              /* CPU time of the threads that moved data */
 	struct wp_num cost_us_per_kb;         /* app thread CPU time per 1024 bytes of this end */

@@ -10,6 +10,7 @@
 #include "observe/flow_watch.h"
 #include "observe/path_watch.h"
 #include "observe/sampler.h"
+#include "observe/soak.h"
 #include "observe/stall_watch.h"
 
 #define SEEN_CPUS 64 /* different CPUs remembered as observed */
@@ -27,6 +28,7 @@ struct wp_end {
 	struct wp_path_watch *path;     /* UDP; NULL = the other end's address is not known */
 	struct wp_stall_watch *stalls;  /* NULL without --stall */
 	struct wp_writer_watch *writer; /* of a file; NULL = not its kind */
+	struct wp_soak soak;            /* off without --soak */
 	struct wp_hogs *hogs;           /* NULL without --hog */
 	int64_t hogs_ns;                /* how long they ran */
 	struct wp_flow_watch *flows;

@@ -314,6 +314,7 @@ int wp_end_result(struct wp_end *e, struct wp_host *host, struct wp_flow *flows,
 		return r;
 	if (e->spec.engine->caps & WP_ENGINE_TRANSACTIONS && e->sends)
 		flows[0].connection_fairness = connection_fairness(e);
+	wp_soak_result(&e->soak, wp_now_ns(), host);
 	if (e->hogs && e->hogs_ns > 0)
 		host->hog_cpu_pct =
 			wp_num(100.0 * (double)wp_hogs_cpu_ns(e->hogs) / (double)e->hogs_ns);

@@ -167,6 +167,7 @@ int wp_end_new(const struct wp_end_spec *spec, struct wp_end **ret, struct wp_er
 	if (!e)
 		return wp_err_set(err, -ENOMEM, "no memory");
 	e->spec = *spec;
+	wp_soak_off(&e->soak);
 	e->plan = spec->plan;
 	e->n_flows = spec->engine->caps & WP_ENGINE_TRANSACTIONS ? 1 : spec->n_streams;
 	r = make_watches(e, err);
@@ -290,6 +291,8 @@ int wp_end_go(struct wp_end *e)
 	r = e->writer ? wp_writer_watch_start(e->writer, e->start_ns) : 0;
 	if (r)
 		return r;
+	if (p->soak)
+		wp_soak_start(&e->soak, p->omit_ns + p->duration_ns, e->start_ns);
 	wp_load_go(e->load, e->start_ns);
 	return 0;
 }
@@ -379,6 +382,7 @@ static void do_due(struct wp_end *e, int64_t now_ns)
 {
 	if (now_ns >= e->next_probe_ns)
 		probe(e, now_ns);
+	wp_soak_due(&e->soak, now_ns);
 	if (now_ns >= e->tell_ns)
 		tell(e);
 	if (!e->in_window && now_ns >= e->window_ns) {
@@ -409,6 +413,8 @@ static int64_t next_event(const struct wp_end *e)
 
 	if (e->tell_ns < t)
 		t = e->tell_ns;
+	if (e->soak.next_ns < t)
+		t = e->soak.next_ns;
 	if (!e->in_window && e->window_ns < t)
 		t = e->window_ns;
 	if (e->stop_ns && e->sends && !e->stopping && e->stop_ns < t)

@@ -102,6 +102,7 @@ static const struct field fields[] = {
 	NEW_CHOICE("wait", wait, waits),
 	NEW_NUMBER("response_timeout_ns", I64, response_timeout_ns),
 	NEW_NUMBER("stall_ns", I64, stall_ns),
+	NEW_BOOL("soak", soak),
 };
 
 static const struct wp_message_key cpus_key = { "cpus", JSON_ARRAY, false, 0, WP_CPU_MAX };

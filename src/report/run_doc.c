@@ -258,5 +258,6 @@ void wp_run_doc(struct wp_doc *doc, const struct wp_run *run, const struct wp_ru
 		wp_run_doc_cpus(doc, run);
 	wp_run_doc_latency(doc, run);
 	wp_run_doc_stalls(doc, run);
+	wp_run_doc_soak(doc, run);
 	wp_run_doc_sentences(doc, run, opts);
 }

@@ -56,6 +56,8 @@ void wp_doc_put_size(struct wp_buf *b, double bytes);
 const char *wp_doc_end_word(const struct wp_run *run, size_t i);
 /* Only with --stall. */
 void wp_run_doc_stalls(struct wp_doc *doc, const struct wp_run *run);
+/* --soak: what whyperf itself came to hold. */
+void wp_run_doc_soak(struct wp_doc *doc, const struct wp_run *run);
 void wp_run_doc_sentences(struct wp_doc *doc, const struct wp_run *run,
 			  const struct wp_run_doc_opts *opts);
 

@@ -242,3 +242,28 @@ void wp_run_doc_stalls(struct wp_doc *doc, const struct wp_run *run)
 	put_around(doc, run);
 	wp_doc_blank(doc);
 }
+
+void wp_run_doc_soak(struct wp_doc *doc, const struct wp_run *run)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		const struct wp_host *h = &run->hosts[i];
+		char base[32], end[32], peak[32];
+
+		if (!wp_has(h->soak_rss_base_bytes))
+			continue;
+		wp_format_bytes(h->soak_rss_base_bytes.v, base, sizeof(base));
+		wp_format_bytes(wp_num_or(h->soak_rss_end_bytes, 0), end, sizeof(end));
+		wp_format_bytes(wp_num_or(h->soak_rss_peak_bytes, 0), peak, sizeof(peak));
+		wp_doc_para(
+			doc, first ? "Soak" : "", WP_DOC_PLAIN,
+			"%s's own memory %s after a tenth of the run, %s at its end, %s at most; files "
+			"%.0f, %.0f, %.0f; threads %.0f, %.0f, %.0f; %.0f readings",
+			h->role ? h->role : "this end", base, end, peak, h->soak_fds_base.v,
+			wp_num_or(h->soak_fds_end, 0), wp_num_or(h->soak_fds_peak, 0),
+			wp_num_or(h->soak_threads_base, 0), wp_num_or(h->soak_threads_end, 0),
+			wp_num_or(h->soak_threads_peak, 0), wp_num_or(h->soak_readings, 0));
+		first = false;
+	}
+}

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "net/addr.h"
 #include "peer/proto.h"
+#include "run/soak.h"
 #include "run/totals.h"
 #include "sys/tcp_info.h"
 
@@ -320,6 +321,7 @@ int wp_run_execute(const struct wp_run_config *config, struct wp_run *run, struc
 	if (!r)
 		r = measure(&x, err);
 	note_same_machine(&x);
+	wp_run_soak(run);
 	wp_run_totals(run);
 	if (x.session)
 		x.session->end = NULL;

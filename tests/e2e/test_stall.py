@@ -234,6 +234,19 @@ def test_hogs_are_ours_and_end_with_the_run():
     assert '--hog' in bad.err and '4000' in bad.err, bad.err
 
 
+def test_a_soak_tells_what_whyperf_holds_itself():
+    need_lab()
+    for command in ('tcp', 'udp', 'rr'):
+        r = run(command, 'lab', '-t', '1', '--soak', '-P', '3', '-J', '--no-store').json()
+        assert r['test']['soak'] is True and not [w for w in r['warnings'] if 'whyperf itself' in w], r['warnings']
+        for host in r['hosts']:
+            soak = host['soak']
+            assert soak['readings'] >= 2 and soak['rss_peak_bytes'] >= soak['rss_end_bytes'] > 1 << 20, soak
+            assert soak['fds_peak'] >= soak['fds_end'] > 3 and soak['threads_peak'] >= 2, soak
+    assert 'soak' not in run('tcp', 'lab', '-t', '0.2', '-J').json()['hosts'][0]
+    assert '\nSoak' in run('tcp', 'lab', '-t', '0.3', '--soak', '--no-store').out
+
+
 def test_the_exit_status_is_three():
     with Lab() as lab:
         p = start('tcp', f'lab:name={LAB}', '-t', 2 * STOPPED + 2, '--stall', STALL, '--json-stream', '-i', '0.1')

@@ -208,7 +208,7 @@ const struct wp_command wp_cmd_write = {
 	.name = "write",
 	.group = "Measure",
 	.operands = "PATH",
-	.summary = "write a device, file, pipe or command: how fast, and what held it up",
+	.summary = "write a file, pipe or command: how fast, and why",
 	.about =
 		"PATH is /dev/null, a file (made anew), a fifo, a unix socket, a terminal, or - for\n"
 		"stdout (the report then goes to stderr). --to 'COMMAND' feeds a command instead.\n"

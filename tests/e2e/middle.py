@@ -49,6 +49,7 @@ class Plan:
     def release(self):
         if self.held is not None:
             self.out.send(self.held)
+            self.done['swap'] -= not self.passed  # overtaken by nothing, so in order after all
         self.held = None
 
     def take(self, frame):

@@ -145,20 +145,12 @@ static void drop_evidence(const struct wp_facts *f, struct wp_finding *ret)
 	for (size_t h = 0; h < f->run->n_hosts; h++) {
 		const struct wp_host *host = &f->run->hosts[h];
 
-		for (size_t i = 0; i < host->n_counts && ret->n_evidence < WP_FINDING_EVIDENCE;
-		     i++) {
+		for (size_t i = 0; i < host->n_counts; i++) {
 			const struct wp_count *c = &host->counts[i];
-			struct wp_evidence *e = &ret->evidence[ret->n_evidence];
 
-			if (!c->name || !(strstr(c->name, "drop") || strstr(c->name, "Drop")) ||
-			    c->delta <= 0)
-				continue;
-			e->metric = wp_pool_printf(f->pool, "%s.%s",
-						   host->role ? host->role : "host", c->name);
-			e->unit = "packets";
-			e->source = c->source ? c->source : "";
-			e->value = c->delta;
-			ret->n_evidence += e->metric != NULL;
+			if (c->name && (strstr(c->name, "drop") || strstr(c->name, "Drop")) &&
+			    c->delta > 0)
+				wp_evidence_count(f, ret, host->role ? host->role : "host", c);
 		}
 	}
 }

@@ -336,18 +336,9 @@ static void lost_evidence(const struct wp_facts *f, struct wp_finding *ret)
 
 		for (size_t i = 0; i < host->n_path_counts; i++) {
 			const struct wp_count *c = &host->path_counts[i];
-			struct wp_evidence *e = &ret->evidence[ret->n_evidence];
 
-			if (ret->n_evidence == WP_FINDING_EVIDENCE)
-				return;
-			if (!strstr(c->name, "drop") && !strstr(c->name, "Errors"))
-				continue;
-			e->metric = wp_pool_printf(f->pool, "%s.%s",
-						   host->role ? host->role : "host", c->name);
-			e->unit = "packets";
-			e->source = c->source ? c->source : "";
-			e->value = c->delta;
-			ret->n_evidence += e->metric != NULL;
+			if (strstr(c->name, "drop") || strstr(c->name, "Errors"))
+				wp_evidence_count(f, ret, host->role ? host->role : "host", c);
 		}
 	}
 }

@@ -122,15 +122,9 @@ static void count_evidence(const struct wp_facts *f, struct wp_finding *ret,
 {
 	for (size_t i = 0; s->host && i < s->host->n_path_counts; i++) {
 		const struct wp_count *c = &s->host->path_counts[i];
-		struct wp_evidence *e = &ret->evidence[ret->n_evidence];
 
-		if (!c->name || strcmp(c->name, name) || ret->n_evidence == WP_FINDING_EVIDENCE)
-			continue;
-		e->metric = wp_pool_printf(f->pool, "%s.%s", s->word, c->name);
-		e->unit = "packets";
-		e->source = c->source ? c->source : "";
-		e->value = c->delta;
-		ret->n_evidence += e->metric != NULL;
+		if (c->name && !strcmp(c->name, name))
+			wp_evidence_count(f, ret, s->word, c);
 	}
 }
 

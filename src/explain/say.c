@@ -57,6 +57,22 @@ void wp_evidence(const struct wp_facts *f, struct wp_finding *ret, const char *w
 		ret->n_evidence++;
 }
 
+void wp_evidence_count(const struct wp_facts *f, struct wp_finding *ret, const char *where,
+		       const struct wp_count *c)
+{
+	struct wp_evidence *e;
+
+	if (ret->n_evidence >= WP_FINDING_EVIDENCE)
+		return;
+	e = &ret->evidence[ret->n_evidence];
+	e->metric = wp_pool_printf(f->pool, "%s.%s", where, c->name);
+	e->unit = "packets";
+	e->source = c->source ? c->source : "";
+	e->value = c->delta;
+	if (e->metric)
+		ret->n_evidence++;
+}
+
 void wp_advise(const struct wp_facts *f, struct wp_finding *ret, const char *fmt, ...)
 {
 	va_list ap;

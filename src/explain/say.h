@@ -22,6 +22,10 @@ enum wp_rule_answer wp_lacks(const struct wp_facts *f, struct wp_finding *ret, c
 void wp_evidence(const struct wp_facts *f, struct wp_finding *ret, const char *where,
 		 enum wp_scope scope, const char *name, struct wp_num n);
 
+/* A kernel counter in packets, of the end `where`. Nothing is added where the list is full. */
+void wp_evidence_count(const struct wp_facts *f, struct wp_finding *ret, const char *where,
+		       const struct wp_count *c);
+
 void wp_advise(const struct wp_facts *f, struct wp_finding *ret, const char *fmt, ...)
 	WP_PRINTF(3, 4);
 /* The run's command with other options: those named in `drop` (blank separated, "cpu length l") are taken out and
